@@ -1,0 +1,23 @@
+"""Errors a person can act on: what is wrong, which value, what would be right, where."""
+
+from __future__ import annotations
+
+
+class BagnoiseError(Exception):
+    """The job failed for a reason its user can understand (exit code 1)."""
+
+
+class UsageError(BagnoiseError):
+    """The request itself is wrong; nothing was written (exit code 2)."""
+
+
+class BagError(BagnoiseError):
+    """A bag cannot be read or written."""
+
+
+class DamagedBagError(BagError):
+    """A bag is cut short or altered; the text names the file and the byte offset."""
+
+
+class MessageError(BagnoiseError):
+    """A message cannot be decoded or encoded as its channel says."""
