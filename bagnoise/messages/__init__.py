@@ -1,0 +1,3 @@
+"""ROS bytes <-> arrays: one codec a message type, one registry."""
+
+from __future__ import annotations

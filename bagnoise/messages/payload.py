@@ -1,0 +1,107 @@
+"""The decoded arrays that steps work on, and what a codec of a message type does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from bagnoise.bags.model import Schema
+
+FALSE_POSITIVE = -1
+
+
+class ConeClass(IntEnum):
+    """What kind of cone; the numbers are bagnoise's own, each message type has its codes."""
+
+    BLUE = 0
+    YELLOW = 1
+    SMALL_ORANGE = 2
+    BIG_ORANGE = 3
+    UNKNOWN = 4
+
+
+@dataclass(frozen=True, eq=False)
+class Cones:
+    """Cones of one message, n rows; arrays are never changed in place.
+
+    Attributes:
+        stamp_ns: measurement time (header stamp), 0 where unset.
+        frame_id: coordinate frame of ``xyz``.
+        xyz: (n, 3) float64, metres.
+        color: (n,) int8, `ConeClass`.
+        index: (n,) int32, row of the source message; `FALSE_POSITIVE` where there is none.
+        source_count: rows that the source message had, for drawing before masking.
+        covariance: (n, 3, 3) float64, m^2, or None where the type carries none.
+        probabilities: (n, 5) float64, by `ConeClass`, or None.
+        ids: (n,) int64 identity of the physical cone, or None.
+        extra: (n, ...) further columns of the message type, carried along with their rows.
+        message_extra: further values of the message as a whole (e.g. ``eval_time``).
+    """
+
+    stamp_ns: int
+    frame_id: str
+    xyz: NDArray[np.float64]
+    color: NDArray[np.int8]
+    index: NDArray[np.int32]
+    source_count: int
+    covariance: NDArray[np.float64] | None = None
+    probabilities: NDArray[np.float64] | None = None
+    ids: NDArray[np.int64] | None = None
+    extra: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    message_extra: Mapping[str, Any] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        """Count the rows."""
+        return len(self.xyz)
+
+    def take(self, rows: NDArray[Any]) -> Cones:
+        """Return the rows that a boolean mask or an index array picks, every column with them."""
+        return replace(
+            self,
+            xyz=self.xyz[rows],
+            color=self.color[rows],
+            index=self.index[rows],
+            covariance=None if self.covariance is None else self.covariance[rows],
+            probabilities=None if self.probabilities is None else self.probabilities[rows],
+            ids=None if self.ids is None else self.ids[rows],
+            extra={name: column[rows] for name, column in self.extra.items()},
+        )
+
+
+def source_rows(count: int) -> NDArray[np.int32]:
+    """Return the `Cones.index` of a freshly decoded message, (count,)."""
+    return np.arange(count, dtype=np.int32)
+
+
+PayloadT = TypeVar("PayloadT")
+
+
+class Codec(Protocol[PayloadT]):
+    """Bytes on the wire <-> payload, for one schema."""
+
+    def decode(self, data: bytes | memoryview) -> PayloadT:
+        """Read a message.
+
+        Raises:
+            MessageError: the bytes do not fit the schema.
+        """
+
+    def encode(self, payload: PayloadT) -> bytes:
+        """Write a message; an untouched payload of the same type gives the same bytes."""
+
+    def losses(self, payload: PayloadT) -> tuple[str, ...]:
+        """Name what of this payload the type cannot hold, e.g. ``covariance`` or ``id``."""
+
+
+class CodecFactory(Protocol[PayloadT]):
+    """Makes the codec of a schema; one a message type, in the registry."""
+
+    def __call__(self, schema: Schema, options: Mapping[str, Any]) -> Codec[PayloadT]:
+        """Make it, or raise MessageError where the definition is not the known one."""
