@@ -130,6 +130,10 @@ class Bag(ABC):
         """Yield the metadata records, but for rosbag2's own, in file order."""
         return iter(())
 
+    def facts(self) -> Mapping[str, str]:
+        """Tell what is worth knowing of the container: compression, chunks, checksums, writer."""
+        return {}
+
     @abstractmethod
     def fingerprint(self) -> str:
         """Hash what identifies the content cheaply (MCAP: the summary section), as sha256 hex."""

@@ -1,0 +1,3 @@
+"""The main job: recipe + bag in -> bag out."""
+
+from __future__ import annotations

@@ -1,0 +1,235 @@
+"""A recipe's streams bound to the channels of a bag: what is read, what is written, and how."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from bagnoise.augment.chain import Chain, PayloadStage, build_chain
+from bagnoise.augment.clocks import clock_warning, stream_clocks
+from bagnoise.augment.sources import find_sources
+from bagnoise.augment.summary import StreamSummary
+from bagnoise.augment.targets import TargetBook
+from bagnoise.errors import MessageError, UsageError
+from bagnoise.messages.names import full_type_name
+from bagnoise.messages.registry import codec_of, kind_of
+from bagnoise.recipe.model import step_labels
+from bagnoise.steps.base import TimeStep, works_on
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bagnoise.augment.targets import DefinitionFinder
+    from bagnoise.bags.model import Bag, Channel, Selection
+    from bagnoise.messages.payload import Codec
+    from bagnoise.recipe.model import Also, Recipe, Stream
+    from bagnoise.steps.base import Step
+
+
+@dataclass(frozen=True)
+class Target:
+    """One topic that a stream publishes.
+
+    Attributes:
+        topic: where.
+        channel: the new channel; None: the channel that the source message came on.
+        codec: how the payload is written; None: raw bytes, as they came.
+        stages: payload steps of this topic only.
+    """
+
+    topic: str
+    channel: Channel | None
+    codec: Codec[Any] | None
+    stages: tuple[PayloadStage, ...] = ()
+
+
+@dataclass(frozen=True)
+class BoundStream:
+    """A stream that is ready to run.
+
+    Attributes:
+        channels: source channels, by id.
+        decoders: codec by channel id; empty where the stream moves raw bytes.
+        chain: the running steps.
+        targets: the main target first.
+        replaces: whether the source topic no longer passes through.
+    """
+
+    summary: StreamSummary
+    channels: dict[int, Channel]
+    decoders: dict[int, Codec[Any]]
+    chain: Chain
+    targets: tuple[Target, ...]
+    replaces: bool
+
+
+@dataclass(frozen=True)
+class Binding:
+    """All streams of a recipe, bound."""
+
+    streams: tuple[BoundStream, ...]
+    adds: tuple[Channel, ...]
+    removed: frozenset[int]  # source channels of topics that a target takes over
+    warnings: tuple[str, ...]
+
+
+def bind(
+    recipe: Recipe,
+    bag: Bag,
+    find_definition: DefinitionFinder,
+    *,
+    selection: Selection,
+    replace_target: bool = False,
+) -> Binding:
+    """Bind a recipe to a bag.
+
+    Raises:
+        UsageError: with everything that does not fit, nothing having been written.
+    """
+    book = TargetBook(bag, find_definition, replace_target=replace_target)
+    binder = _Binder(recipe.seed, bag, book, knows_end=selection.is_everything)
+    problems: list[str] = []
+    for name, stream in recipe.streams.items():
+        try:
+            binder.add(name, stream)
+        except (UsageError, MessageError) as error:
+            problems.append(f"stream {name!r}: {error}")
+    problems += book.problems()
+    if problems:
+        raise UsageError("\n".join(problems))
+    return Binding(
+        tuple(binder.streams), tuple(book.adds), frozenset(book.removed), tuple(binder.warnings)
+    )
+
+
+class _Binder:
+    def __init__(self, seed: int, bag: Bag, book: TargetBook, *, knows_end: bool) -> None:
+        self._seed = seed
+        self._bag = bag
+        self._book = book
+        self._knows_end = knows_end
+        self.streams: list[BoundStream] = []
+        self.warnings: list[str] = []
+
+    def add(self, name: str, stream: Stream) -> None:
+        """Bind one stream, or one for each topic that a pattern matches."""
+        needs_payload = _needs_payload(stream)
+        for key, topic, channels in find_sources(self._bag, name, stream.source):
+            decoders = {}
+            if needs_payload or _changes_type(stream, channels):
+                decoders = {c.id: _decoder(c, stream) for c in channels}
+            self.streams.append(self._bound(key, topic, stream, channels, decoders))
+
+    def _bound(
+        self,
+        key: str,
+        topic: str,
+        stream: Stream,
+        channels: Sequence[Channel],
+        decoders: dict[int, Codec[Any]],
+    ) -> BoundStream:
+        ids = [channel.id for channel in channels]
+        summary = StreamSummary(key, topic)
+        for warning in [clock_warning(self._bag, ids, stream.steps)]:
+            if warning is not None:
+                self.warnings.append(f"stream {key!r}, topic {topic}: {warning}")
+        labelled = list(zip(step_labels(stream.steps), stream.steps, strict=True))
+        span = self._bag.span(ids) if self._knows_end else None
+        chain = build_chain(
+            labelled,
+            (self._seed, key),
+            stream_clocks(self._bag, ids, stream.steps),
+            span.end_ns if span else None,
+            summary.tally,
+        )
+        main = self._target(stream, channels, stream.target or topic, bool(decoders))
+        further = [
+            self._target(also, channels, also.target, bool(decoders), (self._seed, key), summary)
+            for also in stream.also
+        ]
+        replaces = stream.target is None
+        if replaces:
+            self._book.replace(topic)
+        targets = (main, *further)
+        summary.targets = {target.topic: 0 for target in targets}
+        by_id = {channel.id: channel for channel in channels}
+        return BoundStream(summary, by_id, decoders, chain, targets, replaces)
+
+    def _target(  # noqa: PLR0913
+        self,
+        wanted: Stream | Also,
+        channels: Sequence[Channel],
+        topic: str,
+        decoded: bool,  # noqa: FBT001
+        key: tuple[int | str, ...] = (),
+        summary: StreamSummary | None = None,
+    ) -> Target:
+        """Find the channel and the codec of a target."""
+        source = channels[0]
+        keeps_type = wanted.type is None or _same(wanted.type, source.type_name)
+        if wanted.target is None and keeps_type:
+            channel, schema = None, source.schema
+        else:
+            schema = (
+                source.schema
+                if keeps_type
+                else self._book.schema(str(wanted.type), wanted.type_options)
+            )
+            metadata = dict(source.metadata) if wanted.target is None else None
+            encoding = source.message_encoding if keeps_type else "cdr"
+            channel = self._book.channel(topic, schema, encoding, metadata)
+        options = wanted.type_options or (
+            getattr(wanted, "source_options", {}) if keeps_type else {}
+        )
+        codec = codec_of(schema, options) if decoded else None
+        stages: tuple[PayloadStage, ...] = ()
+        if summary is not None:
+            labels = step_labels(wanted.steps)
+            stages = tuple(
+                PayloadStage(step, (*key, f"{topic} {label}"), summary.tally)
+                for label, step in zip(labels, wanted.steps, strict=True)
+            )
+        return Target(topic, channel, codec, stages)
+
+
+def _needs_payload(stream: Stream) -> bool:
+    further = [step for also in stream.also for step in also.steps]
+    return any(not isinstance(step, TimeStep) for step in (*stream.steps, *further))
+
+
+def _changes_type(stream: Stream, channels: Sequence[Channel]) -> bool:
+    wanted = [stream.type, *(also.type for also in stream.also)]
+    return any(
+        name is not None and not _same(name, channel.type_name)
+        for name in wanted
+        for channel in channels
+    )
+
+
+def _decoder(channel: Channel, stream: Stream) -> Codec[Any]:
+    """Make the codec of a source channel, and check that every step works on its payload."""
+    if channel.message_encoding != "cdr":
+        msg = (
+            f"topic {channel.topic} is encoded as {channel.message_encoding!r}; steps on its "
+            "content need cdr (rate, latency, shift and drop work on any topic)"
+        )
+        raise UsageError(msg)
+    kind = kind_of(channel.schema, stream.source_options)
+    if kind is None:
+        steps = ", ".join(s.name for s in stream.steps if not isinstance(s, TimeStep))
+        msg = (
+            f"topic {channel.topic} is {channel.type_name}, which bagnoise cannot decode; "
+            f"{steps or 'a change of type'} needs cones or a point cloud "
+            "(rate, latency, shift and drop work on any type)"
+        )
+        raise UsageError(msg)
+    further: list[Step] = [step for also in stream.also for step in also.steps]
+    for step in (*stream.steps, *further):
+        if not works_on(step, kind):
+            msg = f"step {step.name!r} does not work on {kind} ({channel.type_name})"
+            raise UsageError(msg)
+    return codec_of(channel.schema, stream.source_options)
+
+
+def _same(one: str, other: str) -> bool:
+    return full_type_name(one) == full_type_name(other)

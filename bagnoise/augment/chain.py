@@ -1,0 +1,92 @@
+"""The steps of one stream, running: samples in, samples out, in the order of the recipe."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from bagnoise.steps.base import DROPPED, ConeStep, Moment, Operator, Sample, Setup, Step, TimeStep
+from bagnoise.steps.timing import Immediate
+
+if TYPE_CHECKING:
+    from collections import Counter
+    from collections.abc import Iterable, Sequence
+
+    from bagnoise.steps.clock import Clock
+
+
+class PayloadStage(Immediate):
+    """Applies a payload step to each sample as it comes."""
+
+    def __init__(self, step: Step, key: tuple[int | str, ...], tally: Counter[str]) -> None:
+        """Bind the step to its random key: (seed, stream, step label)."""
+        self._step = step
+        self._key = key
+        self._tally = tally
+
+    def feed(self, sample: Sample) -> Iterable[Sample]:
+        """Change the payload; a sample without one is dropped."""
+        payload = self.apply(sample, sample.payload)
+        if payload is None:
+            self._tally[DROPPED] += 1
+            return ()
+        sample.payload = payload
+        return (sample,)
+
+    def apply(self, sample: Sample, payload: Any) -> Any:
+        """Return what the step makes of a payload at the sample's time."""
+        moment = Moment((*self._key, sample.key_ns, sample.occurrence), sample.log_ns, self._tally)
+        assert isinstance(self._step, ConeStep)
+        return self._step.on_cones(payload, moment)
+
+
+class Chain:
+    """A stream's stages, each fed with what the one before gives."""
+
+    def __init__(self, stages: Sequence[Operator]) -> None:
+        """Take the stages in the order of the recipe."""
+        self._stages = tuple(stages)
+
+    def feed(self, sample: Sample) -> list[Sample]:
+        """Take a source message; return what leaves the last stage at once."""
+        return self._push(0, [sample])
+
+    def advance(self, log_ns: int) -> list[Sample]:
+        """Let time reach ``log_ns``; return what becomes due."""
+        out: list[Sample] = []
+        for index, stage in enumerate(self._stages):
+            out += self._push(index + 1, list(stage.advance(log_ns)))
+            log_ns = stage.floor(log_ns)
+        return out
+
+    def finish(self) -> list[Sample]:
+        """Return everything still held back."""
+        out: list[Sample] = []
+        for index, stage in enumerate(self._stages):
+            out += self._push(index + 1, list(stage.finish()))
+        return out
+
+    def _push(self, first: int, samples: list[Sample]) -> list[Sample]:
+        for stage in self._stages[first:]:
+            if not samples:
+                break
+            samples = [out for sample in samples for out in stage.feed(sample)]
+        return samples
+
+
+def build_chain(
+    steps: Sequence[tuple[str, Step]],
+    key: tuple[int | str, ...],
+    clocks: dict[str, Clock],
+    last_ns: int | None,
+    tally: Counter[str],
+) -> Chain:
+    """Make the running form of labelled steps; ``key`` is (seed, stream)."""
+    stages: list[Operator] = []
+    for label, step in steps:
+        if isinstance(step, TimeStep):
+            clock = clocks[getattr(step, "clock", "log")]
+            stages.append(step.operator(Setup((*key, label), clock, last_ns, tally)))
+            last_ns = None  # once moved or dropped, the last message is not known beforehand
+        else:
+            stages.append(PayloadStage(step, (*key, label), tally))
+    return Chain(stages)

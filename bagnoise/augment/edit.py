@@ -1,0 +1,170 @@
+"""The running streams, as the edit that a rewrite of the bag asks for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from bagnoise.bags.model import Message, Output
+from bagnoise.errors import MessageError
+from bagnoise.messages.header import header_access
+from bagnoise.steps.base import Sample
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from bagnoise.augment.binding import Binding, BoundStream, Target
+
+UNSET_STAMPS = "unset header stamps left alone"
+LOW_STAMPS = "header stamps left alone that would fall below 0"
+
+
+class AugmentEdit:
+    """Implements `bagnoise.bags.model.Edit` over bound streams."""
+
+    def __init__(self, binding: Binding) -> None:
+        """Take the streams of a recipe bound to the bag that is rewritten."""
+        self.adds = binding.adds
+        self._runs = [_Run(stream) for stream in binding.streams]
+        self._by_channel: dict[int, list[_Run]] = {}
+        for run in self._runs:
+            for channel_id in run.stream.channels:
+                self._by_channel.setdefault(channel_id, []).append(run)
+        replaced = {
+            channel_id
+            for run in self._runs
+            if run.stream.replaces
+            for channel_id in run.stream.channels
+        }
+        self.replaces = frozenset(replaced | binding.removed)
+        self.reads = frozenset(self._by_channel) | self.replaces
+
+    def process(self, message: Message) -> Iterable[Output]:
+        """Run a source message through every stream that reads its channel."""
+        outputs = list(self.advance(message.log_ns))
+        decoded = _Decoded(message)
+        for run in self._by_channel.get(message.channel.id, ()):
+            outputs += run.process(message, decoded)
+        return outputs
+
+    def advance(self, log_ns: int) -> Iterable[Output]:
+        """Release what is due before a time."""
+        return [output for run in self._runs for output in run.advance(log_ns)]
+
+    def finish(self) -> Iterable[Output]:
+        """Release the rest."""
+        return [output for run in self._runs for output in run.finish()]
+
+
+class _Decoded:
+    """A source message, decoded or copied once however many streams read it."""
+
+    def __init__(self, message: Message) -> None:
+        self._message = message
+        self._payloads: dict[int, Any] = {}
+
+    def payload(self, stream: BoundStream) -> Any:
+        codec = stream.decoders.get(self._message.channel.id)
+        key = 0 if codec is None else id(codec)
+        if key not in self._payloads:
+            data = self._message.data
+            self._payloads[key] = bytes(data) if codec is None else codec.decode(data)
+        return self._payloads[key]
+
+
+class _Run:
+    """One stream at work."""
+
+    def __init__(self, stream: BoundStream) -> None:
+        self.stream = stream
+        self._last_ns = -1
+        self._occurrence = 0
+        self._sequences = dict.fromkeys(range(len(stream.targets)), 0)
+
+    def process(self, message: Message, decoded: _Decoded) -> Iterator[Output]:
+        self.stream.summary.read += 1
+        same_time = message.log_ns == self._last_ns
+        self._occurrence = self._occurrence + 1 if same_time else 0
+        self._last_ns = message.log_ns
+        try:
+            payload = decoded.payload(self.stream)
+        except MessageError as error:
+            msg = f"topic {message.channel.topic}, message at {message.log_ns} ns: {error}"
+            raise MessageError(msg) from None
+        sample = Sample(
+            message.log_ns,
+            message.log_ns,
+            self._occurrence,
+            message.publish_ns,
+            message.sequence,
+            message.channel,
+            payload,
+            message.log_ns,
+        )
+        yield from self._publish(self.stream.chain.feed(sample), message.log_ns)
+
+    def advance(self, log_ns: int) -> Iterator[Output]:
+        yield from self._publish(self.stream.chain.advance(log_ns), None)
+
+    def finish(self) -> Iterator[Output]:
+        yield from self._publish(self.stream.chain.finish(), None)
+
+    def _publish(self, samples: Iterable[Sample], now_ns: int | None) -> Iterator[Output]:
+        for sample in samples:
+            self.stream.summary.publish(sample.log_ns - sample.source_ns)
+            for index, target in enumerate(self.stream.targets):
+                yield from self._publish_to(index, target, sample, now_ns)
+
+    def _publish_to(
+        self, index: int, target: Target, sample: Sample, now_ns: int | None
+    ) -> Iterator[Output]:
+        data = self._encode(target, sample)
+        if data is None:
+            return
+        self.stream.summary.targets[target.topic] += 1
+        recorded = index == 0 and self.stream.replaces and sample.publish_ns is not None
+        publish_ns, sequence = sample.publish_ns, sample.sequence
+        if not recorded or publish_ns is None:
+            publish_ns, sequence = sample.log_ns, self._sequences[index]
+            self._sequences[index] += 1
+        channel = target.channel or sample.channel
+        message = Message(channel, sample.log_ns, publish_ns, sequence, data)
+        yield Output(message, in_place=recorded and sample.log_ns == now_ns)
+
+    def _encode(self, target: Target, sample: Sample) -> bytes | None:
+        if target.codec is None:
+            return self._moved_stamps(sample, sample.payload)
+        payload = sample.payload
+        if sample.stamp_shift_ns:
+            payload = self._moved_payload(sample, payload)
+        for stage in target.stages:
+            payload = stage.apply(sample, payload)
+            if payload is None:
+                return None
+        lost = target.codec.losses(payload)
+        known = self.stream.summary.losses.get(target.topic, ())
+        if lost and not set(lost) <= set(known):
+            merged = tuple(dict.fromkeys((*known, *lost)))
+            self.stream.summary.losses[target.topic] = merged
+        return target.codec.encode(payload)
+
+    def _moved_stamps(self, sample: Sample, data: bytes) -> bytes:
+        access = header_access(sample.channel.schema) if sample.stamp_shift_ns else None
+        if access is None:
+            return data
+        moved = access.shift_stamps(data, sample.stamp_shift_ns)
+        self._count(UNSET_STAMPS, moved.unset)
+        self._count(LOW_STAMPS, moved.below_zero)
+        return moved.data
+
+    def _moved_payload(self, sample: Sample, payload: Any) -> Any:
+        stamp_ns = payload.stamp_ns + sample.stamp_shift_ns
+        self._count(UNSET_STAMPS, payload.stamp_ns == 0)
+        self._count(LOW_STAMPS, payload.stamp_ns != 0 and stamp_ns < 0)
+        if payload.stamp_ns == 0 or stamp_ns < 0:
+            return payload
+        return replace(payload, stamp_ns=stamp_ns)
+
+    def _count(self, what: str, number: int) -> None:
+        if number:
+            self.stream.summary.tally[what] += number

@@ -1,0 +1,55 @@
+"""Which topics of a bag a stream reads."""
+
+from __future__ import annotations
+
+import fnmatch
+from typing import TYPE_CHECKING
+
+from bagnoise.errors import UsageError
+from bagnoise.messages.registry import kind_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bagnoise.bags.model import Bag, Channel
+
+FIXED_TOPICS = frozenset({"/clock", "/tf_static"})  # moved only by their own name
+MAX_LISTED = 8
+
+
+def find_sources(bag: Bag, name: str, source: str) -> Iterator[tuple[str, str, list[Channel]]]:
+    """Yield (random key, topic, channels) of the topics that a source names or matches.
+
+    Raises:
+        UsageError: there is none; the text lists the topics that could serve.
+    """
+    exact = [channel for channel in bag.channels if channel.topic == source]
+    if exact:
+        yield name, source, exact
+        return
+    by_topic: dict[str, list[Channel]] = {}
+    for channel in bag.channels:
+        if channel.topic not in FIXED_TOPICS and fnmatch.fnmatchcase(channel.topic, source):
+            by_topic.setdefault(channel.topic, []).append(channel)
+    if not by_topic:
+        raise UsageError(_missing(bag, source))
+    for topic, channels in sorted(by_topic.items()):
+        yield f"{name}:{topic}", topic, channels
+
+
+def _missing(bag: Bag, source: str) -> str:
+    kinds = {channel.topic: kind_of(channel.schema) for channel in bag.channels}
+    able = [f"{c.topic} ({c.type_name})" for c in bag.channels if kinds[c.topic] == "cones"]
+    others = sorted({c.topic for c in bag.channels})
+    if able:
+        could = f"topics of cones in it: {_listed(able)}"
+    elif others:
+        could = f"it holds no cones, only: {_listed(others)}"
+    else:
+        could = "it holds no topics at all"
+    return f"no topic {source!r} in {bag.path}; {could}. Name another with --source TOPIC"
+
+
+def _listed(names: list[str]) -> str:
+    more = f" and {len(names) - MAX_LISTED} more" if len(names) > MAX_LISTED else ""
+    return ", ".join(names[:MAX_LISTED]) + more

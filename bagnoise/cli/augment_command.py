@@ -1,0 +1,141 @@
+"""``bagnoise augment``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from bagnoise.augment.run import Options, augment
+from bagnoise.augment.selection import Cut
+from bagnoise.bags.model import WriteOptions
+from bagnoise.cli.parameters import SIMULATOR_FLAGS, byte_count, simulator_flags, split
+from bagnoise.cli.progress import progress_bar
+from bagnoise.cli.summary_table import show_summary
+from bagnoise.recipe.load import DEFAULT_PRESET, Request, load_recipe
+from bagnoise.recipe.overrides import Override, parse_set
+
+
+@click.command("augment", short_help="Write a bag with simulated sensors in it.")
+@click.argument("source", metavar="IN", type=click.Path(path_type=Path))
+@click.argument("target", metavar="OUT", type=click.Path(path_type=Path))
+@click.option(
+    "--recipe",
+    metavar="FILE|PRESET",
+    help=f"What to do; default {DEFAULT_PRESET}. 'bagnoise recipe list' names the presets.",
+)
+@click.option(
+    "--stream",
+    "streams",
+    multiple=True,
+    metavar="TEXT",
+    help="A stream on one line: 'SOURCE | step option=value | step -> TARGET as TYPE'.",
+)
+@click.option("--source", "source_topic", metavar="TOPIC", help="Read this topic instead.")
+@click.option("--seed", type=int, help="Equal seeds give equal bags; default: the recipe's, or 0.")
+@click.option(
+    "--set",
+    "sets",
+    multiple=True,
+    metavar="STREAM.STEP.OPTION=VALUE",
+    help="Change one value of the recipe.",
+)
+@simulator_flags
+@click.option("--replace-target", is_flag=True, help="Let a target take over a topic of the bag.")
+@click.option("--start", metavar="TIME", help="Take messages from here on (see --end).")
+@click.option("--end", metavar="TIME", help="Up to here: seconds from the start, or absolute.")
+@click.option("--only", multiple=True, metavar="TOPIC", help="Take these topics (or a regex).")
+@click.option("--exclude", multiple=True, metavar="TOPIC", help="Leave these topics out.")
+@click.option("--msgs", type=click.Path(path_type=Path), help="Folder of .msg files.")
+@click.option(
+    "--format", "container", type=click.Choice(["mcap", "sqlite3"]), help="Default: as the input."
+)
+@click.option(
+    "--compression", default="keep", show_default=True, help="keep, zstd[:LEVEL], lz4 or none."
+)
+@click.option("--chunk-size", type=byte_count, default="1M", show_default=True, metavar="SIZE")
+@click.option("--split", type=split, metavar="SIZE|DURATION", help="Split the output: 2G, 500M, 60s.")
+@click.option("--sorted", "sort_file", is_flag=True, help="Put messages into file order, too.")
+@click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True)
+@click.option("--fsync", is_flag=True, help="Survive a power loss, too.")
+@click.option("--recover", is_flag=True, help="Take the intact part of a damaged bag.")
+@click.option("--verify", is_flag=True, help="Check everything, also what is copied unread.")
+@click.option("--overwrite", is_flag=True, help="Replace an existing output.")
+@click.option("-n", "--dry-run", is_flag=True, help="Check everything, write nothing.")
+@click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
+@click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
+@click.option("-v", "--verbose", is_flag=True, help="Print the recipe in use, too.")
+def command(  # noqa: PLR0913
+    source: Path,
+    target: Path,
+    recipe: str | None,
+    streams: tuple[str, ...],
+    source_topic: str | None,
+    seed: int | None,
+    sets: tuple[str, ...],
+    replace_target: bool,  # noqa: FBT001
+    start: str | None,
+    end: str | None,
+    only: tuple[str, ...],
+    exclude: tuple[str, ...],
+    msgs: Path | None,
+    recover: bool,  # noqa: FBT001
+    verify: bool,  # noqa: FBT001
+    dry_run: bool,  # noqa: FBT001
+    as_json: bool,  # noqa: FBT001
+    quiet: bool,  # noqa: FBT001
+    verbose: bool,  # noqa: FBT001
+    **rest: Any,
+) -> None:
+    """Write OUT: the bag IN with a recipe applied to it.
+
+    Without a recipe it simulates the ConeNoiseSimulator node: /camera/cones, /lidar/cones and
+    /cones_noise_viz from /ground_truth/cones. Everything else is copied byte for byte.
+    OUT is a bare MCAP if it ends in .mcap, else a rosbag2 directory.
+    """
+    request = Request(
+        recipe=recipe,
+        streams=streams,
+        source=source_topic,
+        flags=[Override(path, rest[name], flag) for name, (flag, path) in _given(rest)],
+        sets=[parse_set(text) for text in sets],
+        seed=seed,
+    )
+    options = Options(
+        msgs=msgs,
+        replace_target=replace_target,
+        cut=Cut(start, end, only, exclude),
+        write=_write_options(rest),
+        recover=recover,
+        verify=verify,
+        dry_run=dry_run,
+    )
+    loaded = load_recipe(request)
+    with progress_bar(f"{source.name} -> {target.name}", shown=not quiet) as progress:
+        summary = augment(source, target, loaded, options, progress)
+    if as_json:
+        click.echo(json.dumps(summary.to_plain(), indent=2))
+    elif not quiet:
+        show_summary(summary, loaded if verbose else None)
+
+
+def _given(rest: dict[str, Any]) -> list[tuple[str, tuple[str, str]]]:
+    """List the simulator's flags that were given."""
+    return [item for item in SIMULATOR_FLAGS.items() if rest[item[0]] is not None]
+
+
+def _write_options(rest: dict[str, Any]) -> WriteOptions:
+    split_bytes, split_ns = rest["split"] or (None, None)
+    return WriteOptions(
+        format=rest["container"],
+        compression=rest["compression"],
+        chunk_bytes=rest["chunk_size"],
+        workers=rest["workers"],
+        sort_file=rest["sort_file"],
+        overwrite=rest["overwrite"],
+        fsync=rest["fsync"],
+        split_bytes=split_bytes,
+        split_ns=split_ns,
+    )

@@ -1,0 +1,99 @@
+"""The group of commands, and what every command has in common: errors and exit codes."""
+
+from __future__ import annotations
+
+import importlib
+import signal
+import sys
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+
+from bagnoise import __version__
+from bagnoise.errors import BagnoiseError, UsageError
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+OK, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
+
+# name -> (module of bagnoise.cli, one line): loaded only when called, so that --help is quick
+COMMANDS = {
+    "augment": ("augment", "Write a bag with simulated sensors in it."),
+    "info": ("info", "Show what a bag holds and what bagnoise can do with it."),
+    "recipe": ("recipe", "List, show and check recipes."),
+    "steps": ("steps", "Describe the steps that recipes are made of."),
+}
+
+
+class LazyGroup(click.Group):
+    """Imports a command's module only when the command is needed."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """Name the commands in the order of the table."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """Import a command."""
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"bagnoise.cli.{COMMANDS[cmd_name][0]}_command")
+        command = module.command
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """List the commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="bagnoise")
+def cli() -> None:
+    """Turn a clean rosbag into the recording a real car's sensors would have made.
+
+    \b
+    bagnoise augment clean.mcap noisy.mcap      the main job
+    bagnoise info clean.mcap                    what is in it
+
+    Exit codes: 0 ok, 1 failed, 2 wrong usage or recipe (nothing written).
+    """
+
+
+def run() -> NoReturn:
+    """Run a command and leave with its exit code; errors are one line, never a traceback."""
+    signal.signal(signal.SIGTERM, _as_interrupt)
+    sys.exit(_exit_code(sys.argv[1:]))
+
+
+def _exit_code(arguments: list[str]) -> int:
+    try:
+        result: Any = cli.main(args=arguments, prog_name="bagnoise", standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except UsageError as error:
+        return _complain(error, USAGE)
+    except BagnoiseError as error:
+        return _complain(error, FAILED)
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("bagnoise: interrupted; nothing was written", err=True)
+        return INTERRUPTED
+    except BrokenPipeError:
+        sys.stderr.close()  # the reader of our output has gone; there is nobody to tell
+        return FAILED
+    except OSError as error:
+        name = f"{error.filename}: " if error.filename else ""
+        return _complain(BagnoiseError(f"{name}{error.strerror or error}"), FAILED)
+    return result if isinstance(result, int) else OK
+
+
+def _complain(error: BagnoiseError, code: int) -> int:
+    for line in str(error).splitlines() or [type(error).__name__]:
+        click.echo(f"bagnoise: {line}", err=True)
+    return code
+
+
+def _as_interrupt(signum: int, frame: FrameType | None) -> None:  # noqa: ARG001
+    raise KeyboardInterrupt

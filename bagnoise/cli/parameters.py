@@ -1,0 +1,75 @@
+"""Command-line parameters: sizes, durations, the simulator's eight settings."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+SECOND_NS = 1_000_000_000
+_BYTES = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+_SECONDS = {"ms": 10**6, "s": SECOND_NS, "min": 60 * SECOND_NS, "h": 3600 * SECOND_NS}
+
+# parameter -> (flag, value of the recipe it sets)
+SIMULATOR_FLAGS = {
+    "camera_hz": ("--camera-hz", "camera.rate.hz"),
+    "lidar_hz": ("--lidar-hz", "lidar.rate.hz"),
+    "camera_noise_std": ("--camera-noise-std", "camera.noise.std_m"),
+    "lidar_noise_std": ("--lidar-noise-std", "lidar.noise.std_m"),
+    "camera_delay_mean": ("--camera-delay-mean", "camera.latency.mean_s"),
+    "camera_delay_std": ("--camera-delay-std", "camera.latency.std_s"),
+    "lidar_delay_mean": ("--lidar-delay-mean", "lidar.latency.mean_s"),
+    "lidar_delay_std": ("--lidar-delay-std", "lidar.latency.std_s"),
+}
+_UNITS = {"hz": "HZ", "noise_std": "METRES", "delay_mean": "SECONDS", "delay_std": "SECONDS"}
+
+
+def simulator_flags(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the eight settings of ConeNoiseSimulator as options, in the table's order."""
+    for name, (flag, path) in reversed(SIMULATOR_FLAGS.items()):
+        unit = _UNITS[name.split("_", maxsplit=1)[1]]
+        option = click.option(flag, name, type=float, metavar=unit, help=f"Sets {path}.")
+        function = option(function)
+    return function
+
+
+class ByteCount(click.ParamType):
+    """A size such as 500000, 768k, 1M or 2G (powers of 1024)."""
+
+    name = "size"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> int:
+        """Read it."""
+        if isinstance(value, int):
+            return value
+        match = re.fullmatch(r"(\d+(?:\.\d+)?)([kmg]?)(?:i?b)?", str(value).lower())
+        if match is None or float(match[1]) <= 0:
+            self.fail(f"{value!r} is not a size; give e.g. 500000, 768k, 1M or 2G", param, ctx)
+        return max(1, int(float(match[1]) * _BYTES[match[2]]))
+
+
+class Split(click.ParamType):
+    """A size, or a duration such as 60s, 500ms, 5min or 1h: (bytes, None) or (None, ns)."""
+
+    name = "split"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[int | None, int | None]:
+        """Read it."""
+        if isinstance(value, tuple):
+            return value
+        match = re.fullmatch(r"(\d+(?:\.\d+)?)(ms|s|min|h)", str(value))
+        if match is not None and float(match[1]) > 0:
+            return None, round(float(match[1]) * _SECONDS[match[2]])
+        return ByteCount().convert(value, param, ctx), None
+
+
+byte_count = ByteCount()
+split = Split()

@@ -1,0 +1,75 @@
+"""``bagnoise recipe list|show|check|schema``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from bagnoise.errors import UsageError
+from bagnoise.recipe.check import recipe_of
+from bagnoise.recipe.document import read_document, write_yaml
+from bagnoise.recipe.load import preset_names, preset_text, recipe_document
+from bagnoise.recipe.model import Recipe
+
+
+@click.group("recipe", short_help="List, show and check recipes.")
+def command() -> None:
+    """Recipes say what is done to a bag."""
+
+
+@command.command("list")
+def list_presets() -> None:
+    """List the shipped recipes."""
+    names = preset_names()
+    width = max(map(len, names))
+    for name in names:
+        description = recipe_of(read_document(preset_text(name), name)).description
+        click.echo(f"{name:{width}}  {description}")
+
+
+@command.command("show")
+@click.argument("name", metavar="PRESET|FILE|BAG")
+@click.option("--full", is_flag=True, help="Write out every default.")
+def show(name: str, full: bool) -> None:  # noqa: FBT001
+    """Print a recipe: a preset's, a file's, or the one that a bag was made with."""
+    text = _recipe_text(name)
+    recipe = recipe_of(read_document(text, name))
+    click.echo(write_yaml(recipe.to_plain()) if full else text, nl=not text.endswith("\n"))
+
+
+@command.command("check")
+@click.argument("names", metavar="PRESET|FILE...", nargs=-1, required=True)
+def check(names: tuple[str, ...]) -> None:
+    """Check recipes without a bag; print every error with its line and column."""
+    for name in names:
+        recipe = recipe_of(recipe_document(name))
+        click.echo(f"{name}: ok, {len(recipe.streams)} streams")
+
+
+@command.command("schema")
+def schema() -> None:
+    """Print the JSON schema of recipes, for editors."""
+    click.echo(json.dumps(Recipe.model_json_schema(by_alias=True), indent=2))
+
+
+def _recipe_text(name: str) -> str:
+    path = Path(name)
+    if path.is_dir() or (path.is_file() and path.suffix not in {".yaml", ".yml"}):
+        return _recorded(path)
+    if path.is_file():
+        return path.read_text("utf-8")
+    return preset_text(name)
+
+
+def _recorded(path: Path) -> str:
+    from bagnoise.augment.provenance import history  # noqa: PLC0415 - needs the bag layer
+    from bagnoise.bags import open_bag  # noqa: PLC0415
+
+    with open_bag(path) as bag:
+        records = history(bag)
+    if not records:
+        msg = f"{path}: not made by bagnoise, so it records no recipe"
+        raise UsageError(msg)
+    return records[-1]["recipe"]

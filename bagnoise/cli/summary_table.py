@@ -1,0 +1,71 @@
+"""The summary of an augment, as a person reads it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from bagnoise.recipe.document import write_yaml
+
+if TYPE_CHECKING:
+    from bagnoise.augment.summary import StreamSummary, Summary
+    from bagnoise.recipe.model import Recipe
+
+MILLISECOND_NS = 1_000_000
+
+
+def show_summary(summary: Summary, recipe: Recipe | None = None) -> None:
+    """Print the table on standard output, warnings on standard error."""
+    from rich.console import Console  # noqa: PLC0415 - costs start-up time
+    from rich.table import Table  # noqa: PLC0415
+
+    if recipe is not None:
+        click.echo(write_yaml(recipe.to_plain()))
+    console = Console(highlight=False, soft_wrap=True)
+    if summary.streams:
+        table = Table(box=None, pad_edge=False, header_style="bold")
+        for heading in ("stream", "topic"):
+            table.add_column(heading, overflow="fold")
+        for heading in ("in", "out", "dropped", "mean delay", "largest"):
+            table.add_column(heading, justify="right")
+        for stream in summary.streams:
+            _add_rows(table.add_row, stream)
+        console.print(table)
+    for line in _notes(summary):
+        click.echo(line)
+    for warning in summary.warnings:
+        click.echo(f"warning: {warning}", err=True)
+
+
+def _add_rows(add_row: object, stream: StreamSummary) -> None:
+    assert callable(add_row)
+    mean, largest = "", ""
+    if stream.published and stream.delay_max_ns is not None:
+        mean = _milliseconds(stream.delay_sum_ns / stream.published)
+        largest = _milliseconds(stream.delay_max_ns)
+    main, *further = stream.targets.items()
+    counts = (str(stream.read), str(main[1]), str(stream.dropped), mean, largest)
+    add_row(stream.name, main[0], *counts)
+    for topic, count in further:
+        add_row("", topic, "", str(count), "", "", "")
+
+
+def _milliseconds(duration_ns: float) -> str:
+    return f"{duration_ns / MILLISECOND_NS:.3f} ms"
+
+
+def _notes(summary: Summary) -> list[str]:
+    notes = []
+    for stream in summary.streams:
+        plain = stream.to_plain()
+        notes += [f"{stream.name}: {count} {what}" for what, count in plain["counts"].items()]
+        notes += [
+            f"{stream.name}: {topic} cannot hold {', '.join(lost)}"
+            for topic, lost in stream.losses.items()
+        ]
+    if summary.dry_run:
+        notes.append(f"seed {summary.seed}; dry run, {summary.target} was not written")
+    else:
+        notes.append(f"seed {summary.seed}; {summary.copied} messages copied; {summary.target}")
+    return notes

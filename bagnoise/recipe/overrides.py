@@ -1,0 +1,119 @@
+"""Changes to a recipe from the command line: ``--set``, the simulator's flags, ``--source``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from bagnoise.recipe.document import read_value
+from bagnoise.recipe.problems import Problem, RecipeError, did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from bagnoise.recipe.document import Document, Path
+
+
+class Override(NamedTuple):
+    """One value to set: ``target`` is ``stream.step.option`` or ``stream.field``."""
+
+    target: str
+    value: Any
+    flag: str  # how the user wrote it, for errors
+
+
+def parse_set(text: str) -> Override:
+    """Read ``stream.step.option=value``; the value is YAML."""
+    target, equals, value = text.partition("=")
+    flag = f"--set {text}"
+    if not equals or not target.strip():
+        problem = "expected stream.step.option=value, e.g. camera.noise.std_m=0.3"
+        raise RecipeError([Problem(flag, problem)])
+    return Override(target.strip(), read_value(value), flag)
+
+
+def apply_overrides(document: Document, overrides: Sequence[Override]) -> None:
+    """Set the values in the document; later ones win.
+
+    Raises:
+        RecipeError: with every target that names nothing.
+    """
+    problems = []
+    for override in overrides:
+        try:
+            path = _resolve(document.data, override.target)
+        except LookupError as error:
+            problems.append(Problem(override.flag, str(error.args[0])))
+            continue
+        _put(document.data, path, override.value)
+        document.overrides[path] = override.flag
+    if problems:
+        raise RecipeError(problems)
+
+
+def rename_source(document: Document, topic: str) -> None:
+    """Make every stream read another topic, where they all read one and the same."""
+    streams = _streams(document.data)
+    sources = {str(s.get("source")) for s in streams.values() if isinstance(s, dict)}
+    flag = f"--source {topic}"
+    if len(sources) != 1:
+        listed = ", ".join(sorted(sources)) or "none"
+        problem = f"the recipe has {len(sources)} source topics ({listed}); use --set NAME.source="
+        raise RecipeError([Problem(flag, problem)])
+    apply_overrides(document, [Override(f"{name}.source", topic, flag) for name in streams])
+
+
+def _resolve(data: Any, target: str) -> Path:
+    """Find the path that ``stream.step.option`` or ``stream.field`` means."""
+    if target in {"seed", "description"}:
+        return (target,)
+    parts = target.split(".")
+    streams = _streams(data)
+    if parts[0] not in streams:
+        msg = f"no stream {parts[0]!r}; {did_you_mean(parts[0], streams)}"
+        raise LookupError(msg)
+    stream = streams[parts[0]]
+    base: Path = ("streams", parts[0])
+    if len(parts) == 2:  # noqa: PLR2004  (stream.field)
+        return (*base, parts[1])
+    if len(parts) < 3 or not isinstance(stream, dict):  # noqa: PLR2004  (stream.step.option)
+        msg = "expected stream.step.option or stream.field"
+        raise LookupError(msg)
+    if parts[1] in {"source_options", "type_options"}:
+        return (*base, *parts[1:])
+    return (*base, "steps", *_step_path(stream, parts[1], parts[0]), *parts[2:])
+
+
+def _step_path(stream: dict[str, Any], label: str, stream_name: str) -> Path:
+    found = dict(_labels(stream.get("steps")))
+    if label not in found:
+        msg = f"stream {stream_name!r} has no step {label!r}; {did_you_mean(label, found)}"
+        raise LookupError(msg)
+    index = found[label]
+    return (index, label.split("#", maxsplit=1)[0])
+
+
+def _labels(steps: Any) -> Iterator[tuple[str, int]]:
+    seen: dict[str, int] = {}
+    for index, item in enumerate(steps if isinstance(steps, list) else []):
+        if isinstance(item, dict) and len(item) == 1:
+            name = str(next(iter(item)))
+            seen[name] = seen.get(name, 0) + 1
+            yield name if seen[name] == 1 else f"{name}#{seen[name]}", index
+
+
+def _streams(data: Any) -> dict[str, Any]:
+    streams = data.get("streams") if isinstance(data, dict) else None
+    return streams if isinstance(streams, dict) else {}
+
+
+def _put(data: Any, path: Path, value: Any) -> None:
+    """Set a value, making the mappings on the way (a null step body becomes one)."""
+    node = data
+    for part in path[:-1]:
+        child = node[part] if isinstance(node, list) else node.get(part)
+        if child is None:
+            child = node[part] = {}
+        if not isinstance(child, (dict, list)):
+            return  # the check of the whole recipe names what is wrong there
+        node = child
+    node[path[-1]] = value
