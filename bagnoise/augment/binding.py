@@ -155,7 +155,7 @@ class _Binder:
         by_id = {channel.id: channel for channel in channels}
         return BoundStream(summary, by_id, decoders, chain, targets, replaces)
 
-    def _target(  # noqa: PLR0913
+    def _target(
         self,
         wanted: Stream | Also,
         channels: Sequence[Channel],

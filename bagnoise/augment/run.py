@@ -67,9 +67,7 @@ def augment(
     source, target = Path(source), Path(target)
     check_target(source, target, overwrite=options.write.overwrite)
     find = definition_finder(options.msgs)
-    with open_bag(
-        source, recover=options.recover, verify=options.verify, definitions=find
-    ) as bag:
+    with open_bag(source, recover=options.recover, verify=options.verify, definitions=find) as bag:
         selection = options.cut.of(bag)
         binding = bind(
             recipe, bag, find, selection=selection, replace_target=options.replace_target
@@ -89,5 +87,7 @@ def augment(
             summary.copied = sum(report.copied.values())
             summary.span = report.span
             summary.warnings += report.warnings
-        summary.warnings = list(dict.fromkeys([*bag.warnings, *binding.warnings, *summary.warnings]))
+        summary.warnings = list(
+            dict.fromkeys([*bag.warnings, *binding.warnings, *summary.warnings])
+        )
     return summary

@@ -40,7 +40,9 @@ class StreamSummary:
         """Count a message of the main target."""
         self.published += 1
         self.delay_sum_ns += delay_ns
-        self.delay_max_ns = delay_ns if self.delay_max_ns is None else max(self.delay_max_ns, delay_ns)
+        self.delay_max_ns = (
+            delay_ns if self.delay_max_ns is None else max(self.delay_max_ns, delay_ns)
+        )
 
     @property
     def dropped(self) -> int:

@@ -24,7 +24,9 @@ class DefinitionFinder(Protocol):
 class TargetBook:
     """Keeps account of the topics that streams publish."""
 
-    def __init__(self, bag: Bag, find_definition: DefinitionFinder, *, replace_target: bool) -> None:
+    def __init__(
+        self, bag: Bag, find_definition: DefinitionFinder, *, replace_target: bool
+    ) -> None:
         """Start with the bag's own channels."""
         self._bag = bag
         self._find_definition = find_definition

@@ -11,11 +11,11 @@ import click
 from bagnoise.augment.run import Options, augment
 from bagnoise.augment.selection import Cut
 from bagnoise.bags.model import WriteOptions
-from bagnoise.cli.parameters import SIMULATOR_FLAGS, byte_count, simulator_flags, split
+from bagnoise.cli.parameters import byte_count, flag_of, simulator_flags, split
 from bagnoise.cli.progress import progress_bar
 from bagnoise.cli.summary_table import show_summary
 from bagnoise.recipe.load import DEFAULT_PRESET, Request, load_recipe
-from bagnoise.recipe.overrides import Override, parse_set
+from bagnoise.recipe.overrides import SIMULATOR_SETTINGS, Override, parse_set
 
 
 @click.command("augment", short_help="Write a bag with simulated sensors in it.")
@@ -56,7 +56,9 @@ from bagnoise.recipe.overrides import Override, parse_set
     "--compression", default="keep", show_default=True, help="keep, zstd[:LEVEL], lz4 or none."
 )
 @click.option("--chunk-size", type=byte_count, default="1M", show_default=True, metavar="SIZE")
-@click.option("--split", type=split, metavar="SIZE|DURATION", help="Split the output: 2G, 500M, 60s.")
+@click.option(
+    "--split", type=split, metavar="SIZE|DURATION", help="Split the output: 2G, 500M, 60s."
+)
 @click.option("--sorted", "sort_file", is_flag=True, help="Put messages into file order, too.")
 @click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True)
 @click.option("--fsync", is_flag=True, help="Survive a power loss, too.")
@@ -99,7 +101,7 @@ def command(  # noqa: PLR0913
         recipe=recipe,
         streams=streams,
         source=source_topic,
-        flags=[Override(path, rest[name], flag) for name, (flag, path) in _given(rest)],
+        flags=_simulator_overrides(rest),
         sets=[parse_set(text) for text in sets],
         seed=seed,
     )
@@ -121,9 +123,13 @@ def command(  # noqa: PLR0913
         show_summary(summary, loaded if verbose else None)
 
 
-def _given(rest: dict[str, Any]) -> list[tuple[str, tuple[str, str]]]:
-    """List the simulator's flags that were given."""
-    return [item for item in SIMULATOR_FLAGS.items() if rest[item[0]] is not None]
+def _simulator_overrides(rest: dict[str, Any]) -> list[Override]:
+    """List the simulator's settings that were given."""
+    return [
+        Override(path, rest[name], f"{flag_of(name)} {rest[name]}")
+        for name, path in SIMULATOR_SETTINGS.items()
+        if rest[name] is not None
+    ]
 
 
 def _write_options(rest: dict[str, Any]) -> WriteOptions:

@@ -50,8 +50,10 @@ def _show(info: BagInfo) -> None:
     click.echo()
     console.print(table)
     for number, record in enumerate(info.history, start=1):
-        click.echo(f"\nmade by bagnoise ({number}): seed {record.get('seed')}, from "
-                   f"{record.get('input')}; 'bagnoise recipe show' prints the recipe")
+        click.echo(
+            f"\nmade by bagnoise ({number}): seed {record.get('seed')}, from "
+            f"{record.get('input')}; 'bagnoise recipe show' prints the recipe"
+        )
     for warning in info.warnings:
         click.echo(f"warning: {warning}", err=True)
 
@@ -76,9 +78,9 @@ def _row(topic: TopicInfo) -> tuple[str, ...]:
     frame = topic.frame_id or ""
     return (
         f"{topic.topic}{latched}",
-        topic.type_name if topic.message_encoding in {"cdr", ""} else (
-            f"{topic.type_name} [{topic.message_encoding}]"
-        ),
+        topic.type_name
+        if topic.message_encoding in {"cdr", ""}
+        else (f"{topic.type_name} [{topic.message_encoding}]"),
         str(topic.count),
         rate,
         frame,

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bagnoise.recipe.overrides import SIMULATOR_SETTINGS
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -14,25 +16,19 @@ SECOND_NS = 1_000_000_000
 _BYTES = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 _SECONDS = {"ms": 10**6, "s": SECOND_NS, "min": 60 * SECOND_NS, "h": 3600 * SECOND_NS}
 
-# parameter -> (flag, value of the recipe it sets)
-SIMULATOR_FLAGS = {
-    "camera_hz": ("--camera-hz", "camera.rate.hz"),
-    "lidar_hz": ("--lidar-hz", "lidar.rate.hz"),
-    "camera_noise_std": ("--camera-noise-std", "camera.noise.std_m"),
-    "lidar_noise_std": ("--lidar-noise-std", "lidar.noise.std_m"),
-    "camera_delay_mean": ("--camera-delay-mean", "camera.latency.mean_s"),
-    "camera_delay_std": ("--camera-delay-std", "camera.latency.std_s"),
-    "lidar_delay_mean": ("--lidar-delay-mean", "lidar.latency.mean_s"),
-    "lidar_delay_std": ("--lidar-delay-std", "lidar.latency.std_s"),
-}
 _UNITS = {"hz": "HZ", "noise_std": "METRES", "delay_mean": "SECONDS", "delay_std": "SECONDS"}
+
+
+def flag_of(setting: str) -> str:
+    """Return the flag of a setting: ``camera_hz`` -> ``--camera-hz``."""
+    return "--" + setting.replace("_", "-")
 
 
 def simulator_flags(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the eight settings of ConeNoiseSimulator as options, in the table's order."""
-    for name, (flag, path) in reversed(SIMULATOR_FLAGS.items()):
+    for name, path in reversed(SIMULATOR_SETTINGS.items()):
         unit = _UNITS[name.split("_", maxsplit=1)[1]]
-        option = click.option(flag, name, type=float, metavar=unit, help=f"Sets {path}.")
+        option = click.option(flag_of(name), name, type=float, metavar=unit, help=f"Sets {path}.")
         function = option(function)
     return function
 
@@ -42,9 +38,7 @@ class ByteCount(click.ParamType):
 
     name = "size"
 
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> int:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """Read it."""
         if isinstance(value, int):
             return value

@@ -57,7 +57,9 @@ def _describe(step: type[Step]) -> None:
     click.echo(f"\nworks on: {', '.join(kinds(step))}\n\noptions:")
     properties = step.model_json_schema().get("properties", {})
     for option, info in step.model_fields.items():
-        default = "required" if info.is_required() else f"default {_shown(info, properties[option])}"
+        default = (
+            "required" if info.is_required() else f"default {_shown(info, properties[option])}"
+        )
         click.echo(f"  {option:14} {info.description or ''} ({default})")
     if not step.model_fields:
         click.echo("  none")

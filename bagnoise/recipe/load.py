@@ -38,7 +38,9 @@ class Request:
 def preset_names() -> list[str]:
     """List the shipped recipes."""
     folder = resources.files("bagnoise") / "presets"
-    return sorted(f.name.removesuffix(".yaml") for f in folder.iterdir() if f.name.endswith(".yaml"))
+    return sorted(
+        f.name.removesuffix(".yaml") for f in folder.iterdir() if f.name.endswith(".yaml")
+    )
 
 
 def preset_text(name: str) -> str:

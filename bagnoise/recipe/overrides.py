@@ -12,6 +12,18 @@ if TYPE_CHECKING:
 
     from bagnoise.recipe.document import Document, Path
 
+# the settings of ConeNoiseSimulator -> the values of a recipe with streams camera and lidar
+SIMULATOR_SETTINGS = {
+    "camera_hz": "camera.rate.hz",
+    "lidar_hz": "lidar.rate.hz",
+    "camera_noise_std": "camera.noise.std_m",
+    "lidar_noise_std": "lidar.noise.std_m",
+    "camera_delay_mean": "camera.latency.mean_s",
+    "camera_delay_std": "camera.latency.std_s",
+    "lidar_delay_mean": "lidar.latency.mean_s",
+    "lidar_delay_std": "lidar.latency.std_s",
+}
+
 
 class Override(NamedTuple):
     """One value to set: ``target`` is ``stream.step.option`` or ``stream.field``."""
@@ -41,10 +53,10 @@ def apply_overrides(document: Document, overrides: Sequence[Override]) -> None:
     for override in overrides:
         try:
             path = _resolve(document.data, override.target)
+            _put(document.data, path, override.value)
         except LookupError as error:
             problems.append(Problem(override.flag, str(error.args[0])))
             continue
-        _put(document.data, path, override.value)
         document.overrides[path] = override.flag
     if problems:
         raise RecipeError(problems)
@@ -109,11 +121,12 @@ def _streams(data: Any) -> dict[str, Any]:
 def _put(data: Any, path: Path, value: Any) -> None:
     """Set a value, making the mappings on the way (a null step body becomes one)."""
     node = data
-    for part in path[:-1]:
+    for depth, part in enumerate(path[:-1], start=1):
         child = node[part] if isinstance(node, list) else node.get(part)
         if child is None:
             child = node[part] = {}
         if not isinstance(child, (dict, list)):
-            return  # the check of the whole recipe names what is wrong there
+            msg = f"{'.'.join(map(str, path[:depth]))} is a value, not a mapping"
+            raise LookupError(msg)
         node = child
     node[path[-1]] = value

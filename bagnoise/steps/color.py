@@ -50,7 +50,7 @@ class Color(ConeStep):
     """
 
     name: ClassVar[str] = "color"
-    strip: bool = Field(True, description="make every cone's class unknown")  # noqa: FBT003
+    strip: bool = Field(True, description="make every cone's class unknown")
     map: dict[ClassName, ClassName] = Field(
         default_factory=dict, description="class -> new class, instead of stripping"
     )
@@ -85,9 +85,11 @@ def shuffled_rows(cones: Cones, generator: np.random.Generator) -> NDArray[np.in
     by_source = generator.random(cones.source_count)
     others = generator.random(len(cones))
     real = cones.index >= 0
-    rank = np.where(real, by_source[np.where(real, cones.index, 0)], others) if len(
-        by_source
-    ) else others
+    rank = (
+        np.where(real, by_source[np.where(real, cones.index, 0)], others)
+        if len(by_source)
+        else others
+    )
     return np.argsort(rank, kind="stable")
 
 

@@ -116,7 +116,7 @@ class _Ticker:
             latest = self._take_arrived(tick_ns)
             if not self._is_wanted(tick_ns, latest):
                 break
-            published.append(_at_tick(latest, tick_log_ns))
+            published.append(at_tick(latest, tick_log_ns))
             self._next_tick += 1
         return published
 
@@ -141,7 +141,7 @@ class _Ticker:
         return self._latest
 
 
-def _at_tick(sample: Sample, tick_ns: int) -> Sample:
+def at_tick(sample: Sample, tick_ns: int) -> Sample:
     """Copy a sample as a message that bagnoise makes at a tick; later draws use the tick."""
     return replace(
         sample,
@@ -170,7 +170,7 @@ class Latency(TimeStep):
         "keep", description="keep: no message overtakes an earlier one of its topic"
     )
     clock: ClockName = Field("log", description="clock in which the delay is counted")
-    move_stamp: bool = Field(False, description="move the header stamp by the same amount")  # noqa: FBT003
+    move_stamp: bool = Field(False, description="move the header stamp by the same amount")
 
     def operator(self, setup: Setup) -> Operator:
         """Start the queue."""
