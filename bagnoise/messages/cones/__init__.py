@@ -1,0 +1,3 @@
+"""Codecs of cone messages, one file a family; `bagnoise.messages.registry` lists them."""
+
+from __future__ import annotations

@@ -1,0 +1,203 @@
+"""What the cone codecs share: checking a definition, naming losses, grouping by color."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bagnoise.errors import MessageError, UsageError
+from bagnoise.messages.cdr import Origin
+from bagnoise.messages.definitions import shipped_definition
+from bagnoise.messages.msg_text import full_type_name
+from bagnoise.messages.payload import ConeClass, Cones, source_rows
+from bagnoise.messages.schema_text import message_texts, structure
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from bagnoise.bags.model import Schema
+
+ORIGIN = "_origin"  # key of Cones.message_extra; a leading underscore means: says nothing
+CLASSES = tuple(ConeClass)
+CLASS_NAMES = ("blue", "yellow", "small orange", "big orange", "unknown color")
+
+
+@dataclass(frozen=True)
+class Holds:
+    """What a message type can carry of a payload."""
+
+    header: bool = True
+    z: bool = True
+    covariance: str = ""  # "" none | "xy" | "xyz"
+    probabilities: bool = False
+    ids: bool = False
+    classes: tuple[ConeClass, ...] = CLASSES
+    extra: tuple[str, ...] = ()
+    message_extra: tuple[str, ...] = ()
+
+    def losses(self, payload: Cones) -> tuple[str, ...]:
+        """Name what of a payload does not fit; columns that say nothing (all zero) do not count."""
+        lost: list[str] = []
+        if not self.header and (payload.stamp_ns or payload.frame_id):
+            lost.append("header (stamp, frame)")
+        if not self.z and _says_something(payload.xyz[:, 2]):
+            lost.append("z")
+        lost += self._lost_covariance(payload.covariance)
+        if payload.probabilities is not None and not self.probabilities and len(payload):
+            lost.append("class probabilities")
+        if payload.ids is not None and not self.ids and len(payload):
+            lost.append("id")
+        lost += self._lost_classes(payload.color)
+        lost += [name for name in payload.extra if _is_lost(name, self.extra)]
+        return (*lost, *(n for n in payload.message_extra if _is_lost(n, self.message_extra)))
+
+    def _lost_covariance(self, covariance: NDArray[np.float64] | None) -> list[str]:
+        if covariance is None or self.covariance == "xyz":
+            return []
+        if self.covariance == "":
+            return ["covariance"] if _says_something(covariance) else []
+        beyond = _says_something(covariance[:, 2, :]) or _says_something(covariance[:, :2, 2])
+        return ["covariance of z"] if beyond else []
+
+    def _lost_classes(self, color: NDArray[np.int8]) -> list[str]:
+        if len(self.classes) == len(CLASSES):
+            return []
+        present = set(np.unique(color).tolist())
+        return [
+            f"{CLASS_NAMES[cone]} cones" for cone in CLASSES if cone in present - set(self.classes)
+        ]
+
+
+def _is_lost(name: str, held: tuple[str, ...]) -> bool:
+    return not name.startswith("_") and name not in held
+
+
+def _says_something(values: NDArray[Any]) -> bool:
+    return bool(np.any(values))
+
+
+@lru_cache(maxsize=256)
+def matching_variant(schema: Schema, known: tuple[str | None, ...] = (None,)) -> str | None:
+    """Find which of the shipped layouts of a type a schema has.
+
+    Raises:
+        MessageError: none of them; the text says where the definition differs.
+    """
+    if not schema.data.strip():
+        return known[0]
+    found = structure(schema)
+    for variant in known:
+        shipped = shipped_definition(schema.name, variant)
+        if shipped is not None and structure(shipped) == found:
+            return variant
+    fields = message_texts(schema)[full_type_name(schema.name)].fields
+    listed = ", ".join(field.name for field in fields) or "nothing"
+    msg = (
+        f"the bag's definition of {schema.name} is not one bagnoise knows: it holds {listed}"
+        " (or these are of other types); a field map in the recipe can describe it"
+    )
+    raise MessageError(msg)
+
+
+def known_definition(schema: Schema, variant: str | None) -> Schema:
+    """Return the schema itself if it has a text, else the shipped one."""
+    if schema.data.strip():
+        return schema
+    shipped = shipped_definition(schema.name, variant)
+    assert shipped is not None
+    return shipped
+
+
+def no_options(schema: Schema, options: Mapping[str, Any], known: Sequence[str] = ()) -> None:
+    """Refuse options that a codec does not have.
+
+    Raises:
+        UsageError: naming them.
+    """
+    unknown = sorted(set(options) - set(known))
+    if unknown:
+        what = f"it has {', '.join(known)}" if known else "it has none"
+        msg = f"{schema.name} has no option {', '.join(map(repr, unknown))}; {what}"
+        raise UsageError(msg)
+
+
+def origin_of(payload: Cones, type_name: str) -> Origin | None:
+    """Return how the payload's message was written, if it was of this type."""
+    origin = payload.message_extra.get(ORIGIN)
+    return origin if isinstance(origin, Origin) and origin.type_name == type_name else None
+
+
+def with_origin(origin: Origin | None, **values: Any) -> dict[str, Any]:
+    """Make `Cones.message_extra`."""
+    return values if origin is None else {**values, ORIGIN: origin}
+
+
+def origin_rows(payload: Cones, rows: NDArray[Any] | None, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Return a writable copy of what each row came with, (n,), zero where it is new."""
+    if rows is None or not len(rows):
+        return np.zeros(len(payload), dtype)
+    index = payload.index
+    known = (index >= 0) & (index < len(rows))
+    found = rows[np.where(known, index, 0)]
+    if not known.all():
+        found[~known] = np.zeros((), dtype)
+    return found
+
+
+def class_runs(color: NDArray[np.int8]) -> tuple[NDArray[np.intp] | None, list[int]]:
+    """Group rows by class.
+
+    Returns:
+        The stable order of rows (None: they are in order already) and the five group sizes.
+    """
+    sizes = np.bincount(color, minlength=len(CLASSES)).tolist() if len(color) else [0] * 5
+    if len(sizes) > len(CLASSES):
+        msg = f"a cone has the color {len(sizes) - 1}; ConeClass has 0 to {len(CLASSES) - 1}"
+        raise MessageError(msg)
+    if bool((color[1:] >= color[:-1]).all()):
+        return None, sizes
+    return np.argsort(color, kind="stable"), sizes
+
+
+_INDEX_CACHE_ROWS = 512
+_ROWS = source_rows(_INDEX_CACHE_ROWS)
+_ROWS.flags.writeable = False
+
+
+def row_index(count: int) -> NDArray[np.int32]:
+    """Return `Cones.index` of a fresh message, (count,), read-only."""
+    return _ROWS[:count] if count <= _INDEX_CACHE_ROWS else source_rows(count)
+
+
+class ColorCodes:
+    """The numbers that a message type has for the classes of cones."""
+
+    def __init__(
+        self, codes: Mapping[ConeClass, int], fallback: Mapping[ConeClass, ConeClass]
+    ) -> None:
+        """Tabulate ``codes``; a class without one takes that of its ``fallback``."""
+        full = {cone: codes[cone if cone in codes else fallback[cone]] for cone in CLASSES}
+        self._to_code = np.array([full[cone] for cone in CLASSES], np.int16)
+        self._to_class = np.full(256, ConeClass.UNKNOWN, np.int8)
+        for cone, code in codes.items():
+            self._to_class[code & 0xFF] = cone
+
+    def classes(self, codes: NDArray[Any]) -> NDArray[np.int8]:
+        """Return the class of each code; a code that is not in the table is UNKNOWN."""
+        return self._to_class[codes.view(np.uint8) if codes.itemsize == 1 else codes & 0xFF]
+
+    def codes(self, color: NDArray[np.int8], was: NDArray[Any] | None = None) -> NDArray[np.int16]:
+        """Return the code of each class.
+
+        ``was`` are the codes that the rows came with: one that still means the row's class stays
+        (so a code outside the table survives where nobody recolored the cone).
+        """
+        codes = self._to_code[color]
+        if was is None:
+            return codes
+        return np.where(self.classes(was) == color, was, codes).astype(np.int16)

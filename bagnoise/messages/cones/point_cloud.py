@@ -1,0 +1,86 @@
+"""sensor_msgs/PointCloud: bare points, as the ConeNoiseSimulator's ``/cones_noise_viz``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bagnoise.messages.cdr import Origin, Reader, Writer
+from bagnoise.messages.cones.common import (
+    Holds,
+    matching_variant,
+    no_options,
+    origin_of,
+    row_index,
+    with_origin,
+)
+from bagnoise.messages.payload import ConeClass, Cones
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from bagnoise.bags.model import Schema
+
+TYPE = "sensor_msgs/msg/PointCloud"
+HOLDS = Holds(z=False, classes=(ConeClass.UNKNOWN,))
+_POINT32 = np.dtype("<f4")
+
+
+class PointCloudCodec:
+    """Points of float32, no channels; a cone is written with z = 0."""
+
+    def decode(self, data: bytes | memoryview) -> Cones:
+        """Read the points; channels are read over (and lost)."""
+        reader = Reader(data, TYPE)
+        stamp_ns, frame_id = reader.header()
+        points = reader.array(_POINT32, 3 * reader.count(), 4).reshape(-1, 3)
+        for _ in range(reader.count()):
+            reader.string()
+            reader.sequence(_POINT32, 4)
+        origin = reader.finish(points)
+        return Cones(
+            stamp_ns=stamp_ns,
+            frame_id=frame_id,
+            xyz=points.astype(np.float64),
+            color=np.full(len(points), ConeClass.UNKNOWN, np.int8),
+            index=row_index(len(points)),
+            source_count=len(points),
+            message_extra=with_origin(origin),
+        )
+
+    def encode(self, payload: Cones) -> bytes:
+        """Write x, y and 0 of each cone; the z of points that came from this type stays."""
+        origin = origin_of(payload, TYPE)
+        writer = Writer(origin)
+        writer.header(payload.stamp_ns, payload.frame_id)
+        writer.count(len(payload))
+        writer.array(_points(payload, origin).reshape(-1), 4)
+        writer.count(0)
+        return writer.finish()
+
+    def losses(self, payload: Cones) -> tuple[str, ...]:
+        """Name what of this payload the type cannot hold."""
+        lost = HOLDS.losses(payload)
+        return lost if origin_of(payload, TYPE) is None else tuple(n for n in lost if n != "z")
+
+
+def _points(payload: Cones, origin: Origin | None) -> NDArray[np.float32]:
+    points = payload.xyz.astype(_POINT32)
+    if origin is None:
+        points[:, 2] = 0.0
+        return points
+    known = (payload.index >= 0)[:, np.newaxis]
+    was = origin.rows[np.maximum(payload.index, 0)] if len(origin.rows) else points
+    # Bits of a value that did not change stay: a conversion there and back quiets NaNs.
+    same = known & ((payload.xyz == was) | (np.isnan(payload.xyz) & np.isnan(was)))
+    return np.where(same, was, points)
+
+
+def make(schema: Schema, options: Mapping[str, Any]) -> PointCloudCodec:
+    """Make the codec."""
+    no_options(schema, options)
+    matching_variant(schema)
+    return PointCloudCodec()

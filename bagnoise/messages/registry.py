@@ -1,0 +1,85 @@
+"""Which message types bagnoise can transform, and the codec of each: one line a type."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Literal
+
+from bagnoise.errors import MessageError
+from bagnoise.messages.msg_text import full_type_name
+
+if TYPE_CHECKING:
+    from bagnoise.bags.model import Schema
+    from bagnoise.messages.payload import Codec, Cones
+
+Kind = Literal["cones", "cloud"]
+CLOUD_TYPE = "sensor_msgs/msg/PointCloud2"
+
+
+@dataclass(frozen=True)
+class ConeType:
+    """One cone message type: its codec is ``make`` of ``bagnoise.messages.cones.<module>``."""
+
+    type_name: str
+    module: str
+    says: str  # what it holds, in a few words
+    options: tuple[str, ...] = ()
+    asked_for: str = ""  # option that must be given: the type is not always cones
+
+
+CONE_TYPES = {
+    cone.type_name: cone
+    for cone in (
+        ConeType("eufs_msgs/msg/ConeArrayWithCovariance", "eufs", "class, z, xy covariance"),
+        ConeType("eufs_msgs/msg/ConeArray", "eufs", "class, z"),
+        ConeType("feb_msgs/msg/ConesCartesian", "feb", "class, x and y; two layouts"),
+        ConeType("sensor_msgs/msg/PointCloud", "point_cloud", "x and y only, as float32"),
+        ConeType("visualization_msgs/msg/MarkerArray", "markers", "class, z; for RViz, Foxglove"),
+    )
+}
+
+
+def cone_types() -> list[ConeType]:
+    """List the cone message types, in the order of the registry."""
+    return list(CONE_TYPES.values())
+
+
+def cone_codec(schema: Schema, **options: Any) -> Codec[Cones]:
+    """Make the codec of a cone message type.
+
+    Args:
+        schema: of the channel; without a text the shipped definition counts.
+        options: of the type, see `ConeType.options`.
+
+    Raises:
+        MessageError: no cone type, or its definition is not one bagnoise knows.
+        UsageError: an option that the type does not have.
+    """
+    name = full_type_name(schema.name)
+    found = CONE_TYPES.get(name)
+    if found is None:
+        known = ", ".join(CONE_TYPES)
+        msg = f"{name} is no cone type that bagnoise knows; known: {known}"
+        raise MessageError(msg)
+    if name != schema.name:
+        schema = type(schema)(name, schema.encoding, schema.data)
+    module = import_module(f"bagnoise.messages.cones.{found.module}")
+    codec: Codec[Cones] = module.make(schema, options)
+    return codec
+
+
+def kind_of(schema: Schema, **options: Any) -> Kind | None:
+    """Say whether a type carries cones or a cloud (None: neither).
+
+    ``options`` are the recipe's for the message, as in `cone_codec`: some types are cones only if
+    asked for.
+    """
+    try:
+        name = full_type_name(schema.name)
+    except MessageError:
+        return None
+    found = CONE_TYPES.get(name)
+    if found is not None and (not found.asked_for or options.get(found.asked_for)):
+        return "cones"
+    return "cloud" if name == CLOUD_TYPE else None
