@@ -9,9 +9,9 @@ from bagnoise.augment.chain import Chain, PayloadStage, build_chain
 from bagnoise.augment.clocks import clock_warning, stream_clocks
 from bagnoise.augment.sources import find_sources
 from bagnoise.augment.summary import StreamSummary
-from bagnoise.augment.targets import TargetBook
+from bagnoise.augment.targets import VARIANT, TargetBook
 from bagnoise.errors import MessageError, UsageError
-from bagnoise.messages.names import full_type_name
+from bagnoise.messages.msg_text import full_type_name
 from bagnoise.messages.registry import codec_of, kind_of
 from bagnoise.recipe.model import step_labels
 from bagnoise.steps.base import TimeStep, works_on
@@ -19,8 +19,8 @@ from bagnoise.steps.base import TimeStep, works_on
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bagnoise.augment.targets import DefinitionFinder
     from bagnoise.bags.model import Bag, Channel, Selection
+    from bagnoise.messages.definitions import DefinitionFinder
     from bagnoise.messages.payload import Codec
     from bagnoise.recipe.model import Also, Recipe, Stream
     from bagnoise.steps.base import Step
@@ -181,7 +181,8 @@ class _Binder:
         options = wanted.type_options or (
             getattr(wanted, "source_options", {}) if keeps_type else {}
         )
-        codec = codec_of(schema, options) if decoded else None
+        options = {key: value for key, value in options.items() if key != VARIANT}
+        codec = codec_of(schema, **options) if decoded else None
         stages: tuple[PayloadStage, ...] = ()
         if summary is not None:
             labels = step_labels(wanted.steps)
@@ -214,7 +215,7 @@ def _decoder(channel: Channel, stream: Stream) -> Codec[Any]:
             "content need cdr (rate, latency, shift and drop work on any topic)"
         )
         raise UsageError(msg)
-    kind = kind_of(channel.schema, stream.source_options)
+    kind = kind_of(channel.schema, **stream.source_options)
     if kind is None:
         steps = ", ".join(s.name for s in stream.steps if not isinstance(s, TimeStep))
         msg = (
@@ -228,7 +229,7 @@ def _decoder(channel: Channel, stream: Stream) -> Codec[Any]:
         if not works_on(step, kind):
             msg = f"step {step.name!r} does not work on {kind} ({channel.type_name})"
             raise UsageError(msg)
-    return codec_of(channel.schema, stream.source_options)
+    return codec_of(channel.schema, **stream.source_options)
 
 
 def _same(one: str, other: str) -> bool:

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from bagnoise.bags.model import QOS_KEY, Channel
 from bagnoise.bags.qos import NEW_TOPIC_QOS
 from bagnoise.errors import UsageError
-from bagnoise.messages.names import full_type_name
+from bagnoise.messages.msg_text import full_type_name
 
 if TYPE_CHECKING:
     from bagnoise.bags.model import Bag, Schema
+    from bagnoise.messages.definitions import DefinitionFinder
 
-
-class DefinitionFinder(Protocol):
-    """Finds the definition of a message type that the bag does not bring."""
-
-    def __call__(self, type_name: str, variant: str | None = None) -> Schema | None:
-        """Return it, or None where nobody knows it."""
+VARIANT = "variant"  # the type option that chooses between layouts of one name
 
 
 class TargetBook:
@@ -42,7 +38,7 @@ class TargetBook:
         Raises:
             UsageError: nobody knows the type.
         """
-        variant = options.get("variant")
+        variant = options.get(VARIANT)
         name = full_type_name(type_name)
         if variant is None:
             for channel in self._bag.channels:

@@ -51,7 +51,7 @@ class LazyGroup(click.Group):
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="bagnoise")
 def cli() -> None:
-    """Turn a clean rosbag into the recording a real car's sensors would have made.
+    r"""Turn a clean rosbag into the recording a real car's sensors would have made.
 
     \b
     bagnoise augment clean.mcap noisy.mcap      the main job

@@ -33,7 +33,7 @@ def simulator_flags(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-class ByteCount(click.ParamType):
+class ByteCount(click.ParamType):  # type: ignore[type-arg,unused-ignore] - generic from 8.4
     """A size such as 500000, 768k, 1M or 2G (powers of 1024)."""
 
     name = "size"
@@ -48,7 +48,7 @@ class ByteCount(click.ParamType):
         return max(1, int(float(match[1]) * _BYTES[match[2]]))
 
 
-class Split(click.ParamType):
+class Split(click.ParamType):  # type: ignore[type-arg,unused-ignore] - generic from 8.4
     """A size, or a duration such as 60s, 500ms, 5min or 1h: (bytes, None) or (None, ns)."""
 
     name = "split"

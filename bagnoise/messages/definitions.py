@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from bagnoise.bags.model import Schema
 from bagnoise.errors import MessageError, UsageError
@@ -158,6 +158,32 @@ def definitions_from(directory: Path) -> Definitions:
         return _combined(full_type_name(type_name), find)
 
     return lookup
+
+
+class DefinitionFinder(Protocol):
+    """Finds the definition of a message type that a bag does not bring."""
+
+    def __call__(self, type_name: str, variant: str | None = None) -> Schema | None:
+        """Return it, or None where nobody knows it."""
+
+
+def definition_finder(directory: Path | None = None) -> DefinitionFinder:
+    """Return the finder over a user's folder of ``.msg`` files (if any) and the shipped ones.
+
+    Raises:
+        UsageError: the folder holds no definitions.
+        MessageError: a definition in it is wrong.
+    """
+    lookup = shipped_definition if directory is None else definitions_from(directory)
+
+    def find(type_name: str, variant: str | None = None) -> Schema | None:
+        try:
+            full_type_name(type_name)
+        except MessageError:
+            return None  # not even the name of a ROS type
+        return lookup(type_name) if variant is None else shipped_definition(type_name, variant)
+
+    return find
 
 
 def _index(directory: Path) -> dict[str, Path]:

@@ -69,6 +69,15 @@ def cone_codec(schema: Schema, **options: Any) -> Codec[Cones]:
     return codec
 
 
+def codec_of(schema: Schema, **options: Any) -> Codec[Any]:
+    """Make the codec of a message type that carries cones or a cloud, see `kind_of`.
+
+    Raises:
+        MessageError: the type carries neither, or its definition is not one bagnoise knows.
+    """
+    return cone_codec(schema, **options)
+
+
 def kind_of(schema: Schema, **options: Any) -> Kind | None:
     """Say whether a type carries cones or a cloud (None: neither).
 

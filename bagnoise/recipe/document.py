@@ -6,9 +6,9 @@ import io
 from dataclasses import dataclass, field
 from typing import Any
 
-from ruamel.yaml import YAML, YAMLError
+from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
-from ruamel.yaml.error import MarkedYAMLError
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
 from bagnoise.recipe.problems import Problem, RecipeError
 

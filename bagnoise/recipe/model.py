@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from typing import Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import (
     BaseModel,
@@ -16,10 +16,9 @@ from pydantic import (
     create_model,
 )
 
-from bagnoise.steps.base import Step
+from bagnoise.steps.base import Step  # noqa: TC001 - pydantic reads it at run time
 from bagnoise.steps.registry import STEPS
 
-ONE_KEY_ERROR = "one_key"
 TOPIC_PATTERN = r"^\S(.*\S)?$"
 NAME_PATTERN = r"^[A-Za-z0-9_][A-Za-z0-9_-]*$"
 
@@ -37,8 +36,8 @@ def _body(value: object) -> object:
 
 def _item_model(name: str, step: type[Step]) -> Any:
     """Make the model of the one-key mapping ``{name: options}``."""
-    body = Annotated[step, BeforeValidator(_body)]
-    return create_model(name, __base__=_Strict, **cast("Any", {name: (body, ...)}))
+    body: Any = Annotated[step, BeforeValidator(_body)]  # type: ignore[valid-type]
+    return create_model(name, __base__=_Strict, **{name: (body, ...)})
 
 
 def _only_key(value: object) -> str | None:
@@ -49,9 +48,12 @@ def _only_key(value: object) -> str | None:
     return None
 
 
-_ITEMS = [Annotated[_item_model(name, step), Tag(name)] for name, step in STEPS.items()]
-StepItem = Annotated[functools.reduce(operator.or_, _ITEMS), Discriminator(_only_key)]
-StepItems = Annotated[tuple[StepItem, ...], Field(strict=False)]
+if TYPE_CHECKING:
+    StepItems = tuple[Any, ...]
+else:  # built at run time from the registry: one model a step, told apart by its key
+    _ITEMS = [Annotated[_item_model(name, step), Tag(name)] for name, step in STEPS.items()]
+    _ITEM = Annotated[functools.reduce(operator.or_, _ITEMS), Discriminator(_only_key)]
+    StepItems = Annotated[tuple[_ITEM, ...], Field(strict=False)]
 Topic = Annotated[str, Field(pattern=TOPIC_PATTERN, max_length=1024)]
 Options = dict[str, Any]
 

@@ -120,9 +120,9 @@ def _streams(data: Any) -> dict[str, Any]:
 
 def _put(data: Any, path: Path, value: Any) -> None:
     """Set a value, making the mappings on the way (a null step body becomes one)."""
-    node = data
+    node: Any = data
     for depth, part in enumerate(path[:-1], start=1):
-        child = node[part] if isinstance(node, list) else node.get(part)
+        child: Any = node[part] if isinstance(node, list) else node.get(part)
         if child is None:
             child = node[part] = {}
         if not isinstance(child, (dict, list)):

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 SECOND_NS = 1_000_000_000
 SLOPE_LIMIT = 0.02  # log and header clocks differing by more deserve a warning
