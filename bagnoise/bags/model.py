@@ -5,7 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path  # noqa: TC003 - annotations of public classes
+from types import MappingProxyType
 from typing import Literal, NamedTuple, Protocol
 
 Format = Literal["mcap", "sqlite3"]
@@ -97,6 +98,8 @@ class Bag(ABC):
     format: Format | Literal["ros1"]
     channels: tuple[Channel, ...]
     warnings: list[str]  # things the user should know, each once (e.g. wrong metadata.yaml)
+    custom_data: Mapping[str, str] = MappingProxyType({})  # rosbag2's own free-form map
+    keeps_alive: object = None  # what must live as long as the bag, e.g. a private folder
 
     @abstractmethod
     def __enter__(self) -> Bag: ...
