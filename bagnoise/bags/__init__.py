@@ -5,3 +5,8 @@ writers or mcap. Its two doors are `open_bag` and `rewrite`.
 """
 
 from __future__ import annotations
+
+from bagnoise.bags.opening import open_bag
+from bagnoise.bags.rewriting import rewrite
+
+__all__ = ["open_bag", "rewrite"]

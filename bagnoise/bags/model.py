@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 if TYPE_CHECKING:
@@ -99,6 +100,8 @@ class Bag(ABC):
     format: Format | Literal["ros1"]
     channels: tuple[Channel, ...]
     warnings: list[str]  # things the user should know, each once (e.g. wrong metadata.yaml)
+    custom_data: Mapping[str, str] = MappingProxyType({})  # rosbag2's own free-form map
+    keeps_alive: object = None  # what must live as long as the bag, e.g. a private folder
 
     @abstractmethod
     def __enter__(self) -> Bag: ...

@@ -1,0 +1,45 @@
+"""Private copies of input files, for what cannot be read where it lies."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import weakref
+from contextlib import suppress
+from pathlib import Path
+
+from bagnoise.errors import BagError
+
+
+class PrivateFolder:
+    """A temporary folder (in ``TMPDIR``) that vanishes on `close`, at the latest at exit."""
+
+    def __init__(self) -> None:
+        self.path = Path(tempfile.mkdtemp(prefix="bagnoise-"))
+        self._remove = weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
+
+    def link_or_copy(self, source: Path) -> Path:
+        """Put a file in here without copying its bytes where that is possible.
+
+        A link shares the bytes: whoever opens it must not write.
+        """
+        target = self.path / source.name
+        with suppress(OSError):
+            os.link(source.resolve(), target)
+            return target
+        return self.copy(source)
+
+    def copy(self, source: Path) -> Path:
+        """Copy a file in here."""
+        target = self.path / source.name
+        try:
+            shutil.copyfile(source, target)
+        except OSError as error:
+            msg = f"{source}: cannot be copied to {self.path} (set TMPDIR to choose a place): "
+            raise BagError(msg + str(error.strerror)) from error
+        return target
+
+    def close(self) -> None:
+        """Remove the folder."""
+        self._remove()
