@@ -1,0 +1,1 @@
+"""Lidars: beam tables, the camera that senses them, and what goes wrong with their points."""

@@ -1,0 +1,164 @@
+"""The payload of a point cloud: the message's own fields, as one packed array of points."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+
+from bagnoise.errors import MessageError
+from bagnoise.messages.point_fields import PointField, copy_rows, take_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import ArrayLike, NDArray
+
+XYZ: Final = ("x", "y", "z")
+INTENSITY_NAMES: Final = ("intensity", "i", "intensities", "reflectivity", "reflectance")
+RING_NAMES: Final = ("ring", "channel", "line", "laser_id", "ring_id")
+
+
+class Wire(NamedTuple):
+    """How the source spelled what stands before and after the points' bytes.
+
+    Serializers differ in padding, in the ends of strings and in trailing bytes. While the facts
+    hold, an encoder repeats the source's own bytes.
+    """
+
+    head: bytes
+    tail: bytes
+    facts: tuple[Any, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Cloud:
+    """Points of one message, n = height * width rows; arrays are never changed in place.
+
+    Attributes:
+        stamp_ns: measurement time (header stamp), 0 where unset.
+        frame_id: coordinate frame of x, y, z.
+        fields: in the order of the message.
+        points: (n,) structured; the fields at their own offsets, in the message's byte order.
+        height: rows of an organised cloud, else 1.
+        width: points a row.
+        point_step: bytes a point, padding included.
+        is_bigendian: byte order of the points.
+        is_dense: as the message says; what is written is computed from the values.
+        row_padding: (height, bytes) uint8 after the points of each row, or None.
+        trailing: bytes after the last row.
+        notes: what is odd about the message, each fit for a warning.
+        wire: the source's spelling, or None where the cloud is new.
+    """
+
+    stamp_ns: int
+    frame_id: str
+    fields: tuple[PointField, ...]
+    points: NDArray[np.void]
+    height: int
+    width: int
+    point_step: int
+    is_bigendian: bool = False
+    is_dense: bool = True
+    row_padding: NDArray[np.uint8] | None = None
+    trailing: bytes = b""
+    notes: tuple[str, ...] = ()
+    wire: Wire | None = None
+
+    def __len__(self) -> int:
+        """Count the points."""
+        return len(self.points)
+
+    @property
+    def is_organised(self) -> bool:
+        """Whether rows and columns mean something, so that points may not simply vanish."""
+        return self.height > 1
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the names of the fields, in the order of the message."""
+        return tuple(field.name for field in self.fields)
+
+    def find(self, *names: str) -> str | None:
+        """Return the first of these names that is a field."""
+        present = set(self.names)
+        return next((name for name in names if name in present), None)
+
+    def need(self, *names: str, why: str) -> str:
+        """Return the first of these names that is a field.
+
+        Raises:
+            MessageError: none of them is.
+        """
+        found = self.find(*names)
+        if found is None:
+            wanted = " or ".join(repr(name) for name in names)
+            have = ", ".join(self.names) or "none"
+            msg = f"{why} needs the point field {wanted}; this cloud's fields are: {have}"
+            raise MessageError(msg)
+        return found
+
+    def column(self, name: str) -> NDArray[Any]:
+        """Return a field as a read-only view, (n,) or (n, count)."""
+        view: NDArray[Any] = self.points[self.need(name, why="this step")]
+        view = view.view()
+        view.flags.writeable = False
+        return view
+
+    def xyz(self) -> NDArray[Any]:
+        """Copy the positions, (n, 3), each column contiguous.
+
+        float32 where all three fields are, else float64.
+        """
+        columns = [self.points[self.need(name, why="a point's position")] for name in XYZ]
+        narrow = all(column.dtype.base == np.dtype("f4") for column in columns)
+        out = np.empty((3, len(self)), np.float32 if narrow else np.float64)
+        for row, column in zip(out, columns, strict=True):
+            row[:] = column
+        return out.T
+
+    def finite(self) -> NDArray[np.bool_]:
+        """Tell which points have a finite position, (n,)."""
+        good = np.ones(len(self), np.bool_)
+        for name in XYZ:
+            if name in self.names:
+                good &= np.isfinite(self.points[name])
+        return good
+
+    def take(self, rows: NDArray[Any]) -> Cloud:
+        """Return the points that a boolean mask or an index array picks, unorganised."""
+        points = take_rows(self.points, rows)
+        return self._reshaped(points, 1, len(points))
+
+    def with_columns(
+        self, columns: Mapping[str, ArrayLike], where: NDArray[np.bool_] | None = None
+    ) -> Cloud:
+        """Return a cloud with these fields replaced, (n,) each; every other bit stays.
+
+        ``where`` limits the change to some rows; the others keep their bits in these fields too.
+        """
+        points = copy_rows(self.points)
+        for name, values in columns.items():
+            target = points[self.need(name, why="this step")]
+            if where is None:
+                target[...] = values
+            else:
+                np.copyto(target, np.asarray(values), where=where, casting="same_kind")
+        return replace(self, points=points)
+
+    def with_xyz(self, xyz: NDArray[Any], where: NDArray[np.bool_] | None = None) -> Cloud:
+        """Return a cloud with new positions, (n, 3), in the rows that ``where`` picks."""
+        return self.with_columns(dict(zip(XYZ, xyz.T, strict=True)), where)
+
+    def with_points(
+        self, points: NDArray[np.void], fields: tuple[PointField, ...], height: int, width: int
+    ) -> Cloud:
+        """Return a cloud of other points and fields; padding of the rows is gone."""
+        changed = replace(self, fields=fields, point_step=points.dtype.itemsize)
+        return changed._reshaped(points, height, width)  # noqa: SLF001
+
+    def _reshaped(self, points: NDArray[np.void], height: int, width: int) -> Cloud:
+        return replace(
+            self, points=points, height=height, width=width, row_padding=None, trailing=b""
+        )
