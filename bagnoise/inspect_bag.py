@@ -73,7 +73,7 @@ def inspect_bag(
             path=str(path),
             size_bytes=size_bytes(path),
             format=bag.format,
-            container=bag.facts(),
+            container=dict(bag.facts()),
             start_ns=span.start_ns if span else None,
             end_ns=span.end_ns if span else None,
             message_count=sum(bag.counts.values()),

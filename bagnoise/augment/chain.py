@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bagnoise.steps.base import DROPPED, ConeStep, Moment, Operator, Sample, Setup, Step, TimeStep
+from bagnoise.messages.payload import Cones
+from bagnoise.steps.base import (
+    DROPPED,
+    CloudStep,
+    ConeStep,
+    Moment,
+    Operator,
+    Sample,
+    Setup,
+    Step,
+    TimeStep,
+)
+from bagnoise.steps.context import NoContext
 from bagnoise.steps.timing import Immediate
 
 if TYPE_CHECKING:
@@ -12,16 +24,24 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from bagnoise.steps.clock import Clock
+    from bagnoise.steps.context import Context
 
 
 class PayloadStage(Immediate):
     """Applies a payload step to each sample as it comes."""
 
-    def __init__(self, step: Step, key: tuple[int | str, ...], tally: Counter[str]) -> None:
+    def __init__(
+        self,
+        step: Step,
+        key: tuple[int | str, ...],
+        tally: Counter[str],
+        context: Context | None = None,
+    ) -> None:
         """Bind the step to its random key: (seed, stream, step label)."""
         self._step = step
         self._key = key
         self._tally = tally
+        self._context = context or NoContext()
 
     def feed(self, sample: Sample) -> Iterable[Sample]:
         """Change the payload; a sample without one is dropped."""
@@ -34,9 +54,13 @@ class PayloadStage(Immediate):
 
     def apply(self, sample: Sample, payload: Any) -> Any:
         """Return what the step makes of a payload at the sample's time."""
-        moment = Moment((*self._key, sample.key_ns, sample.occurrence), sample.log_ns, self._tally)
-        assert isinstance(self._step, ConeStep)
-        return self._step.on_cones(payload, moment)
+        key = (*self._key, sample.key_ns, sample.occurrence)
+        moment = Moment(key, sample.log_ns, self._tally, self._context)
+        if isinstance(payload, Cones):
+            assert isinstance(self._step, ConeStep)
+            return self._step.on_cones(payload, moment)
+        assert isinstance(self._step, CloudStep)
+        return self._step.on_cloud(payload, moment)
 
 
 class Chain:
@@ -79,6 +103,7 @@ def build_chain(
     clocks: dict[str, Clock],
     last_ns: int | None,
     tally: Counter[str],
+    context: Context | None = None,
 ) -> Chain:
     """Make the running form of labelled steps; ``key`` is (seed, stream)."""
     stages: list[Operator] = []
@@ -88,5 +113,5 @@ def build_chain(
             stages.append(step.operator(Setup((*key, label), clock, last_ns, tally)))
             last_ns = None  # once moved or dropped, the last message is not known beforehand
         else:
-            stages.append(PayloadStage(step, (*key, label), tally))
+            stages.append(PayloadStage(step, (*key, label), tally, context))
     return Chain(stages)

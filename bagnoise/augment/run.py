@@ -65,7 +65,7 @@ def augment(
     """
     options = options or Options()
     source, target = Path(source), Path(target)
-    check_target(source, target, overwrite=options.write.overwrite)
+    check_target(target, source, overwrite=options.write.overwrite)
     find = definition_finder(options.msgs)
     with open_bag(source, recover=options.recover, verify=options.verify, definitions=find) as bag:
         selection = options.cut.of(bag)

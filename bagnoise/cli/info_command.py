@@ -11,6 +11,7 @@ import click
 if TYPE_CHECKING:
     from bagnoise.inspect_bag import BagInfo, TopicInfo
 
+WIDE = 10_000  # columns; no cell is ever cut or folded
 SECOND_NS = 1_000_000_000
 
 
@@ -35,12 +36,12 @@ def _show(info: BagInfo) -> None:
     from rich.console import Console  # noqa: PLC0415 - costs start-up time
     from rich.table import Table  # noqa: PLC0415
 
-    console = Console(highlight=False, soft_wrap=True)
+    console = Console(highlight=False, width=WIDE)  # a terminal folds long lines itself
     for name, value in _facts(info):
         click.echo(f"{name + ':':12} {value}")
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in ("topic", "type"):
-        table.add_column(heading, overflow="fold")
+        table.add_column(heading)
     for heading in ("count", "Hz"):
         table.add_column(heading, justify="right")
     for heading in ("frame", "bagnoise"):

@@ -12,6 +12,11 @@ from bagnoise.recipe.overrides import SIMULATOR_SETTINGS
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    _SizeParameter = click.ParamType[int]
+    _SplitParameter = click.ParamType[tuple[int | None, int | None]]
+else:  # generic only since click 8.4
+    _SizeParameter = _SplitParameter = click.ParamType
+
 SECOND_NS = 1_000_000_000
 _BYTES = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 _SECONDS = {"ms": 10**6, "s": SECOND_NS, "min": 60 * SECOND_NS, "h": 3600 * SECOND_NS}
@@ -33,7 +38,7 @@ def simulator_flags(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-class ByteCount(click.ParamType):  # type: ignore[type-arg,unused-ignore] - generic from 8.4
+class ByteCount(_SizeParameter):
     """A size such as 500000, 768k, 1M or 2G (powers of 1024)."""
 
     name = "size"
@@ -48,7 +53,7 @@ class ByteCount(click.ParamType):  # type: ignore[type-arg,unused-ignore] - gene
         return max(1, int(float(match[1]) * _BYTES[match[2]]))
 
 
-class Split(click.ParamType):  # type: ignore[type-arg,unused-ignore] - generic from 8.4
+class Split(_SplitParameter):
     """A size, or a duration such as 60s, 500ms, 5min or 1h: (bytes, None) or (None, ns)."""
 
     name = "split"

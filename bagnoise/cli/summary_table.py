@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from bagnoise.augment.summary import StreamSummary, Summary
     from bagnoise.recipe.model import Recipe
 
+WIDE = 10_000  # columns; no cell is ever cut or folded
 MILLISECOND_NS = 1_000_000
 
 
@@ -22,11 +23,11 @@ def show_summary(summary: Summary, recipe: Recipe | None = None) -> None:
 
     if recipe is not None:
         click.echo(write_yaml(recipe.to_plain()))
-    console = Console(highlight=False, soft_wrap=True)
+    console = Console(highlight=False, width=WIDE)  # a terminal folds long lines itself
     if summary.streams:
         table = Table(box=None, pad_edge=False, header_style="bold")
         for heading in ("stream", "topic"):
-            table.add_column(heading, overflow="fold")
+            table.add_column(heading)
         for heading in ("in", "out", "dropped", "mean delay", "largest"):
             table.add_column(heading, justify="right")
         for stream in summary.streams:

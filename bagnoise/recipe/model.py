@@ -36,8 +36,9 @@ def _body(value: object) -> object:
 
 def _item_model(name: str, step: type[Step]) -> Any:
     """Make the model of the one-key mapping ``{name: options}``."""
-    body: Any = Annotated[step, BeforeValidator(_body)]  # type: ignore[valid-type]
-    return create_model(name, __base__=_Strict, **{name: (body, ...)})
+    body: Any = Annotated[step, BeforeValidator(_body)]
+    fields: Any = {name: (body, ...)}
+    return create_model(name, __base__=_Strict, **fields)
 
 
 def _only_key(value: object) -> str | None:

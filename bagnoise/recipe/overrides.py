@@ -122,7 +122,7 @@ def _put(data: Any, path: Path, value: Any) -> None:
     """Set a value, making the mappings on the way (a null step body becomes one)."""
     node: Any = data
     for depth, part in enumerate(path[:-1], start=1):
-        child: Any = node[part] if isinstance(node, list) else node.get(part)
+        child: Any = node.get(part) if isinstance(node, dict) else node[part]
         if child is None:
             child = node[part] = {}
         if not isinstance(child, (dict, list)):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 from pydantic import BaseModel, ConfigDict
 
 from bagnoise.rng import keyed
+from bagnoise.steps.context import NOTHING, Needs, NoContext
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,8 +21,10 @@ if TYPE_CHECKING:
     import numpy as np
 
     from bagnoise.bags.model import Channel
+    from bagnoise.messages.cloud import Cloud
     from bagnoise.messages.payload import Cones
     from bagnoise.steps.clock import Clock
+    from bagnoise.steps.context import Context
 
 
 DROPPED = "messages dropped"  # the tally that the summary shows in a column of its own
@@ -35,6 +38,10 @@ class Step(BaseModel):
     )
     name: ClassVar[str]
 
+    def needs(self) -> Needs:
+        """Name the topics that it reads beside its source."""
+        return NOTHING
+
     def check(self) -> list[str]:
         """Say what is wrong with the options taken together."""
         return []
@@ -45,6 +52,14 @@ class ConeStep(Step):
 
     def on_cones(self, cones: Cones, moment: Moment) -> Cones | None:
         """Return the changed cones, or None to drop the message."""
+        raise NotImplementedError
+
+
+class CloudStep(Step):
+    """A step over point clouds."""
+
+    def on_cloud(self, cloud: Cloud, moment: Moment) -> Cloud | None:
+        """Return the changed cloud, or None to drop the message."""
         raise NotImplementedError
 
 
@@ -64,11 +79,13 @@ class Moment:
         key: (seed, stream, step label, key time, occurrence), the name of its random draws.
         log_ns: present log time of the message (delivery, after the time steps so far).
         tally: counts that go into the summary, by what they count.
+        context: answers about transforms, poses and cameras, as far as the step `needs` them.
     """
 
     key: tuple[int | str, ...]
     log_ns: int
     tally: Counter[str] = field(default_factory=Counter)
+    context: Context = field(default_factory=NoContext)
 
     def generator(self, purpose: str = "") -> np.random.Generator:
         """Return the generator of this message at this step, at its start.
@@ -139,7 +156,7 @@ class Operator(Protocol):
         """Learn that no sample is to come; release the rest."""
 
 
-PAYLOAD_KINDS: dict[str, type[Step]] = {"cones": ConeStep}
+PAYLOAD_KINDS: dict[str, type[Step]] = {"cones": ConeStep, "cloud": CloudStep}
 
 
 def works_on(step: Step | type[Step], kind: str) -> bool:

@@ -104,7 +104,7 @@ def test_zero_length_message_is_kept(tmp_path: Path) -> None:
 
 
 def test_a_database_that_is_no_recording(tmp_path: Path) -> None:
-    import sqlite3  # noqa: PLC0415
+    import sqlite3
 
     con = sqlite3.connect(tmp_path / "x.db3")
     con.execute("CREATE TABLE topics(id, name)")
