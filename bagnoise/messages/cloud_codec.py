@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from bagnoise.errors import MessageError
-from bagnoise.messages.cloud_cdr import CdrReader, CdrWriter
 from bagnoise.messages.cloud import XYZ, Cloud, Wire
+from bagnoise.messages.cloud_cdr import CdrReader, CdrWriter
 from bagnoise.messages.cloud_checks import implausible_values
 from bagnoise.messages.point_fields import NUMPY_CODES, PointField, point_dtype
 

@@ -58,9 +58,7 @@ class Got(NamedTuple):
 
 
 def header(stamp_ns: int, frame_id: str = "base_footprint") -> Any:
-    stamp = TYPES["builtin_interfaces/msg/Time"](
-        sec=stamp_ns // 10**9, nanosec=stamp_ns % 10**9
-    )
+    stamp = TYPES["builtin_interfaces/msg/Time"](sec=stamp_ns // 10**9, nanosec=stamp_ns % 10**9)
     return TYPES["std_msgs/msg/Header"](stamp=stamp, frame_id=frame_id)
 
 

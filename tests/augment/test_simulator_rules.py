@@ -126,8 +126,9 @@ def test_viz_holds_the_cameras_cones_flat_and_with_each_camera_message(run: Run)
 
 
 def test_everything_else_is_untouched(run: Run) -> None:
-    messages = sorted([*lap(), *(string_at(TICK + n * 33 * MS, str(n)) for n in range(6))],
-                      key=lambda m: m.log_ns)
+    messages = sorted(
+        [*lap(), *(string_at(TICK + n * 33 * MS, str(n)) for n in range(6))], key=lambda m: m.log_ns
+    )
     got = run(messages).read("/chatter", "/ground_truth/cones")
     assert [(m.topic, m.log_ns, m.publish_ns, m.sequence, m.data) for m in got] == [
         (m.topic, m.log_ns, m.log_ns, 0, m.data) for m in messages
@@ -135,8 +136,13 @@ def test_everything_else_is_untouched(run: Run) -> None:
 
 
 def test_feb_literal(run: Run) -> None:
-    result = run(lap(), *EXACT, "lidar.latency.mean_s=0.001", "lidar.latency.std_s=0.004",
-                 recipe="feb-literal")
+    result = run(
+        lap(),
+        *EXACT,
+        "lidar.latency.mean_s=0.001",
+        "lidar.latency.std_s=0.004",
+        recipe="feb-literal",
+    )
     for topic in (CAMERA, LIDAR):
         for got in result.read(topic):
             assert stamp_ns(got.ros) == 0
