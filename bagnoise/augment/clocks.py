@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bagnoise.errors import MessageError
 from bagnoise.messages.header import header_access
 from bagnoise.steps.base import TimeStep
 from bagnoise.steps.clock import SLOPE_LIMIT, Clock, header_clock, slope_difference
@@ -52,6 +53,9 @@ def _stamps(
         access = header_access(message.channel.schema)
         if access is None or message.channel.message_encoding != "cdr":
             return
-        stamp_ns = access.read_stamp_ns(message.data)
+        try:
+            stamp_ns = access.read_stamp_ns(message.data)
+        except MessageError:
+            continue  # whoever must decode the message will name it
         if stamp_ns is not None:
             yield message.log_ns, stamp_ns

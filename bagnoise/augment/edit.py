@@ -24,7 +24,6 @@ class AugmentEdit:
 
     def __init__(self, binding: Binding) -> None:
         """Take the streams of a recipe bound to the bag that is rewritten."""
-        self.adds = binding.adds
         self._runs = [_Run(stream) for stream in binding.streams]
         self._by_channel: dict[int, list[_Run]] = {}
         for run in self._runs:
@@ -37,6 +36,13 @@ class AugmentEdit:
             for channel_id in run.stream.channels
         }
         self.replaces = frozenset(replaced | binding.removed)
+        kept = {
+            channel.id: channel
+            for run in self._runs
+            if run.stream.targets[0].channel is None
+            for channel in run.stream.channels.values()
+        }
+        self.adds = (*kept.values(), *binding.adds)
         self.reads = frozenset(self._by_channel) | self.replaces
 
     def process(self, message: Message) -> Iterable[Output]:

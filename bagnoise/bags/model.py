@@ -169,7 +169,8 @@ class Edit(Protocol):
 
     @property
     def adds(self) -> tuple[Channel, ...]:
-        """Every channel that outputs use and the source has not; ids differ from the source's."""
+        """Every channel that outputs use: new ones, whose ids differ from the source's, and
+        replaced ones that outputs go on using, as they are."""
 
     def process(self, message: Message) -> Iterable[Output]:
         """Take a read message; called in log-time order, ties in source order."""

@@ -11,7 +11,7 @@ import click
 from bagnoise.augment.run import Options, augment
 from bagnoise.augment.selection import Cut
 from bagnoise.bags.model import WriteOptions
-from bagnoise.cli.parameters import byte_count, flag_of, simulator_flags, split
+from bagnoise.cli.parameters import byte_count, compression, flag_of, simulator_flags, split
 from bagnoise.cli.progress import progress_bar
 from bagnoise.cli.summary_table import show_summary
 from bagnoise.recipe.load import DEFAULT_PRESET, Request, load_recipe
@@ -53,7 +53,12 @@ from bagnoise.recipe.overrides import SIMULATOR_SETTINGS, Override, parse_set
     "--format", "container", type=click.Choice(["mcap", "sqlite3"]), help="Default: as the input."
 )
 @click.option(
-    "--compression", default="keep", show_default=True, help="keep, zstd[:LEVEL], lz4 or none."
+    "--compression",
+    type=compression,
+    default="keep",
+    show_default=True,
+    metavar="KIND",
+    help="keep, zstd[:LEVEL], lz4 or none.",
 )
 @click.option("--chunk-size", type=byte_count, default="1M", show_default=True, metavar="SIZE")
 @click.option(

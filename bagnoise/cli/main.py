@@ -64,10 +64,11 @@ def cli() -> None:
 def run() -> NoReturn:
     """Run a command and leave with its exit code; errors are one line, never a traceback."""
     signal.signal(signal.SIGTERM, _as_interrupt)
-    sys.exit(_exit_code(sys.argv[1:]))
+    sys.exit(exit_code(sys.argv[1:]))
 
 
-def _exit_code(arguments: list[str]) -> int:
+def exit_code(arguments: list[str]) -> int:
+    """Run a command with these arguments and return its exit code; errors go to stderr."""
     try:
         result: Any = cli.main(args=arguments, prog_name="bagnoise", standalone_mode=False)
     except click.ClickException as error:

@@ -12,12 +12,15 @@ from bagnoise.recipe.overrides import SIMULATOR_SETTINGS
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    _TextParameter = click.ParamType[str]
     _SizeParameter = click.ParamType[int]
     _SplitParameter = click.ParamType[tuple[int | None, int | None]]
 else:  # generic only since click 8.4
-    _SizeParameter = _SplitParameter = click.ParamType
+    _TextParameter = click.ParamType[str]
+    _TextParameter = _SizeParameter = _SplitParameter = click.ParamType
 
 SECOND_NS = 1_000_000_000
+MAX_ZSTD_LEVEL = 22
 _BYTES = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 _SECONDS = {"ms": 10**6, "s": SECOND_NS, "min": 60 * SECOND_NS, "h": 3600 * SECOND_NS}
 
@@ -70,5 +73,20 @@ class Split(_SplitParameter):
         return ByteCount().convert(value, param, ctx), None
 
 
+class Compression(_TextParameter):
+    """``keep``, ``none``, ``lz4``, ``zstd`` or ``zstd:LEVEL``."""
+
+    name = "compression"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Check it."""
+        match = re.fullmatch(r"keep|none|lz4|zstd(?::(\d+))?", str(value))
+        if match is None or not 1 <= int(match[1] or 1) <= MAX_ZSTD_LEVEL:
+            known = f"keep, none, lz4, zstd or zstd:1 to zstd:{MAX_ZSTD_LEVEL}"
+            self.fail(f"{value!r} is no compression; give {known}", param, ctx)
+        return str(value)
+
+
 byte_count = ByteCount()
+compression = Compression()
 split = Split()
