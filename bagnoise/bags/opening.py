@@ -81,6 +81,10 @@ class _How:
             return SqliteBag(
                 files, recover=self.recover, verify=self.verify, definitions=self.definitions
             )
+        if kind == "ros1":
+            from bagnoise.bags.ros1_bag import Ros1Bag  # noqa: PLC0415 - slow to import
+
+            return Ros1Bag(files[0], recover=self.recover, verify=self.verify)
         from bagnoise.bags.mcap_standin import McapBag  # noqa: PLC0415 - slow to import
 
         return McapBag(files, recover=self.recover, verify=self.verify)

@@ -62,14 +62,24 @@ class SqliteBag(Bag):
         self._take_own_metadata()
 
     def _open_file(self, path: Path, *, verify: bool) -> SqliteFile:
-        file = SqliteFile(path)
+        file = self._open_intact_or_recovered(path, verify=verify)
         if file.orphans:
             self.warnings.append(
                 f"{path}: {file.orphans} messages belong to no topic of the recording and are lost"
             )
-        if verify:
-            verify_file(file)
         return file
+
+    def _open_intact_or_recovered(self, path: Path, *, verify: bool) -> SqliteFile:
+        if not self._recover:
+            file = SqliteFile(path)
+            if verify:
+                verify_file(file)
+            return file
+        from bagnoise.bags.sqlite_recover import RecoveredFile  # noqa: PLC0415 - rarely needed
+
+        recovered = RecoveredFile(path)
+        self.warnings += recovered.warnings
+        return recovered
 
     def __enter__(self) -> Self:
         return self
