@@ -34,7 +34,7 @@ _CACHED_CHUNK_BYTES = 32 << 20
 _TAIL_BYTES = 1 << 16
 _NS = 10**9
 _ENTRY = np.dtype([("sec", "<u4"), ("nsec", "<u4"), ("offset", "<u4")])
-_INDEX = np.dtype([("log_ns", "i8"), ("chunk", "i8"), ("offset", "i8"), ("connection", "i4")])
+_INDEX = np.dtype([("log_ns", "i8"), ("chunk", "i8"), ("offset", "i8"), ("connection", "i8")])
 # What rosbags and the decompressors raise on damaged bytes.
 _DAMAGE = (
     ReaderError,
@@ -43,8 +43,11 @@ _DAMAGE = (
     ValueError,
     LookupError,
     AssertionError,
+    ArithmeticError,
     EOFError,
+    MemoryError,
     RuntimeError,
+    TypeError,
     OSError,
 )
 

@@ -62,8 +62,9 @@ class Ros1Types:
             return self._plain(own, name)
         if is_same_wireformat(own, self._ros2, name, target):
             return self._plain(self._ros2, target)
+        decoding = _typestore(name, text, with_counter=True)
         migrate: Callable[..., memoryview] = partial(
-            migrate_bytes, own, self._ros2, name, target, {}, src_is2=False, dst_is2=True
+            migrate_bytes, decoding, self._ros2, name, target, {}, src_is2=False, dst_is2=True
         )
         note = f"{name} differs between ROS 1 and ROS 2; converted field by field"
         return Conversion(_schema(self._ros2, target), "cdr", migrate, note)
@@ -73,10 +74,10 @@ class Ros1Types:
         return Conversion(_schema(store, name), "cdr", partial(store.ros1_to_cdr, typename=name))
 
 
-def _typestore(name: str, text: str) -> Typestore:
+def _typestore(name: str, text: str, *, with_counter: bool = False) -> Typestore:
     store = get_typestore(Stores.EMPTY)
     types: dict[str, Any] = dict(get_types_from_msg(text, name))
-    if HEADER in types:  # ROS 2 has no counter in it, and rosbags skips that itself
+    if HEADER in types and not with_counter:  # rosbags skips it when it converts bytes
         constants, fields = types[HEADER][0], types[HEADER][1]
         types[HEADER] = (constants, [field for field in fields if field[0] != "seq"])
     store.register(types)
