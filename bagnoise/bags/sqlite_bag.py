@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
+from bagnoise.bags.detect import ZSTD_MAGIC
 from bagnoise.bags.merge import merge_by_time
-from bagnoise.bags.message_compression import ZSTD_MAGIC, decompressor
+from bagnoise.bags.message_compression import decompressor
 from bagnoise.bags.metadata import parse_metadata, unpack_records
 from bagnoise.bags.model import (
     HASH_KEY,

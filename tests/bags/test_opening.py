@@ -212,6 +212,19 @@ def test_message_compression_is_seen_in_the_payload(tmp_path: Path) -> None:
     assert read_rows(write_db3(tmp_path / "x.db3", TOPICS, packed)) == rows
 
 
+def test_message_compression_in_mcap(tmp_path: Path) -> None:
+    rows = rows_of("/a", [T0, T0 + 1])
+    packed = [row._replace(data=zstandard.compress(row.data)) for row in rows]
+    source = write_db3(tmp_path / "x.db3", [Topic("/a")], packed)
+    with open_bag(source) as bag, pytest.MonkeyPatch.context() as patch:
+        patch.setattr("bagnoise.bags.sqlite_bag.decompressor", lambda _: bytes)
+        rewrite(bag, tmp_path / "x.mcap", PassThrough())
+    with open_bag(tmp_path / "x.mcap") as bag:
+        assert found_rows(bag) == rows
+        rewrite(bag, tmp_path / "y.mcap", PassThrough())
+    assert read_rows(tmp_path / "y.mcap") == rows
+
+
 def test_cut_compressed_message_is_an_error(tmp_path: Path) -> None:
     row = Row("/a", T0, zstandard.compress(payload(1))[:-3])
     path = write_db3(tmp_path / "x.db3", TOPICS, [row])
