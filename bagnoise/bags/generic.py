@@ -64,6 +64,19 @@ class Reorder:
             yield message
 
 
+def remaining_channels(bag: Bag, edit: Edit, selection: Selection) -> list[Channel]:
+    """Return the source channels that the output has: all but those that an added one replaces.
+
+    A replaced channel whose topic no added channel takes over is one that the edit writes to.
+    """
+    taken_over = {channel.topic for channel in edit.adds}
+    return [
+        channel
+        for channel in selected_channels(bag, selection)
+        if channel.id not in edit.replaces or channel.topic not in taken_over
+    ]
+
+
 class Rewrite:
     """One run: shows the source to the edit, and writes both in order."""
 
@@ -76,18 +89,24 @@ class Rewrite:
         self._held = Reorder()
         self._start_ns: int | None = None
         self._end_ns: int | None = None
+        self._announced: set[int] = set()
         self.read: dict[int, int] = {}
 
     def add_channels(self) -> None:
-        """Announce what will be there: untouched channels, then those that the edit adds."""
+        """Announce what will be there: source channels, then those that the edit adds."""
         for channel in selected_channels(self._bag, self._selection):
             self.read[channel.id] = 0
+        for channel in remaining_channels(self._bag, self._edit, self._selection):
             if channel.id not in self._edit.replaces:
                 self.report.copied[channel.id] = 0
-                self._writer.add_channel(channel)
+            self._announce(channel)
         for channel in self._edit.adds:
             self.report.written[channel.id] = 0
-            self._writer.add_channel(channel)
+            self._announce(channel)
+
+    def _announce(self, channel: Channel) -> None:
+        self._announced.add(channel.id)
+        self._writer.add_channel(channel)
 
     def run(self, progress: Progress | None, total_bytes: int) -> None:
         """Go through the source once."""
@@ -132,8 +151,11 @@ class Rewrite:
 
     def _write(self, message: Message, counts: dict[int, int]) -> None:
         check_times(message)
+        id_ = message.channel.id
+        if id_ not in self._announced:
+            self._announce(message.channel)
         self._writer.write(message)
-        counts[message.channel.id] += 1
+        counts[id_] = counts.get(id_, 0) + 1
         log_ns = message.log_ns
         if self._start_ns is None or log_ns < self._start_ns:
             self._start_ns = log_ns

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from bagnoise.bags.decompress import decompress_file
 from bagnoise.bags.detect import detect
 from bagnoise.bags.folder import COMPRESSED, read_folder
+from bagnoise.bags.message_compression import DecompressedBag, begins_compressed
 from bagnoise.bags.model import Bag, no_definitions
 from bagnoise.bags.private_folder import PrivateFolder
 from bagnoise.errors import BagError
@@ -39,9 +40,10 @@ def open_bag(
         DamagedBagError: It is cut or altered (not with ``recover``, unless nothing can be read).
     """
     how = _How(recover=recover, verify=verify, definitions=definitions)
-    if path.is_dir():
-        return how.open_folder(path)
-    return how.open_files(path, [path])
+    bag = how.open_folder(path) if path.is_dir() else how.open_files(path, [path])
+    if bag.format == "mcap" and begins_compressed(bag):
+        return DecompressedBag(bag)
+    return bag
 
 
 class _How:
@@ -81,6 +83,10 @@ class _How:
             return SqliteBag(
                 files, recover=self.recover, verify=self.verify, definitions=self.definitions
             )
+        if kind == "ros1":
+            from bagnoise.bags.ros1_bag import Ros1Bag  # noqa: PLC0415 - slow to import
+
+            return Ros1Bag(files[0], recover=self.recover, verify=self.verify)
         from bagnoise.bags.mcap_standin import McapBag  # noqa: PLC0415 - slow to import
 
         return McapBag(files, recover=self.recover, verify=self.verify)

@@ -116,6 +116,8 @@ class _Job:
         self._run_generic(self._mcap_writer(partial))
 
     def _run_directory(self, partial: Path) -> None:
+        if self.format == "sqlite3" and self.bag.format == "sqlite3" and self._copy(partial):
+            return
         writer = DirectoryWriter(
             partial,
             self.target.name,
@@ -125,6 +127,20 @@ class _Job:
             self._mcap_writer,
         )
         self._run_generic(writer)
+
+    def _copy(self, partial: Path) -> bool:
+        """Copy and change the file, where that gives the same; False if it does not."""
+        from bagnoise.bags.sqlite_bag import SqliteBag  # noqa: PLC0415 - lazy
+        from bagnoise.bags.sqlite_rewrite import SqliteCopy, can_copy  # noqa: PLC0415 - lazy
+
+        if not can_copy(self.bag, self.selection, self.options):
+            return False
+        assert isinstance(self.bag, SqliteBag)
+        copy = SqliteCopy(
+            self.bag, partial, self.target.name, self.edit, self.options, self.records
+        )
+        self.report = copy.run(self.progress, input_bytes(self.bag.path))
+        return True
 
     def _run_generic(self, writer: BagWriter) -> None:
         self.report = rewrite_generic(

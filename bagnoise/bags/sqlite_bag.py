@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
+from bagnoise.bags.detect import ZSTD_MAGIC
 from bagnoise.bags.merge import merge_by_time
-from bagnoise.bags.message_compression import ZSTD_MAGIC, decompressor
+from bagnoise.bags.message_compression import decompressor
 from bagnoise.bags.metadata import parse_metadata, unpack_records
 from bagnoise.bags.model import (
     HASH_KEY,
@@ -62,14 +63,24 @@ class SqliteBag(Bag):
         self._take_own_metadata()
 
     def _open_file(self, path: Path, *, verify: bool) -> SqliteFile:
-        file = SqliteFile(path)
+        file = self._open_intact_or_recovered(path, verify=verify)
         if file.orphans:
             self.warnings.append(
                 f"{path}: {file.orphans} messages belong to no topic of the recording and are lost"
             )
-        if verify:
-            verify_file(file)
         return file
+
+    def _open_intact_or_recovered(self, path: Path, *, verify: bool) -> SqliteFile:
+        if not self._recover:
+            file = SqliteFile(path)
+            if verify:
+                verify_file(file)
+            return file
+        from bagnoise.bags.sqlite_recover import RecoveredFile  # noqa: PLC0415 - rarely needed
+
+        recovered = RecoveredFile(path)
+        self.warnings += recovered.warnings
+        return recovered
 
     def __enter__(self) -> Self:
         return self
@@ -85,7 +96,7 @@ class SqliteBag(Bag):
     def _make_channels(self) -> None:
         """Give equal topics of several files one channel, and different ones their own."""
         known: dict[tuple[object, ...], Channel] = {}
-        self._by_topic_id: list[dict[int, Channel]] = []
+        self.by_topic_id: list[dict[int, Channel]] = []
         for file in self.files:
             by_topic_id: dict[int, Channel] = {}
             for topic in file.topics:
@@ -96,7 +107,7 @@ class SqliteBag(Bag):
                 if key in known and known[key] in by_topic_id.values():
                     key = (*key, topic.id)  # two rows of one file that say the same stay two
                 by_topic_id[topic.id] = known.setdefault(key, channel)
-            self._by_topic_id.append(by_topic_id)
+            self.by_topic_id.append(by_topic_id)
         self.channels = tuple(known.values())
 
     def _channel(self, id_: int, topic: TopicRow) -> Channel:
@@ -133,7 +144,7 @@ class SqliteBag(Bag):
     def counts(self) -> Mapping[int, int]:
         """Messages by channel id, counted in the tables."""
         counts = dict.fromkeys((channel.id for channel in self.channels), 0)
-        for file, by_topic_id in zip(self.files, self._by_topic_id, strict=True):
+        for file, by_topic_id in zip(self.files, self.by_topic_id, strict=True):
             for topic_id, stats in file.stats.items():
                 counts[by_topic_id[topic_id].id] += stats.count
         return counts
@@ -142,7 +153,7 @@ class SqliteBag(Bag):
         """Return first and last log time of these channel ids."""
         found = [
             stats
-            for file, by_topic_id in zip(self.files, self._by_topic_id, strict=True)
+            for file, by_topic_id in zip(self.files, self.by_topic_id, strict=True)
             for topic_id, stats in file.stats.items()
             if channels is None or by_topic_id[topic_id].id in channels
         ]
@@ -161,7 +172,7 @@ class SqliteBag(Bag):
         for index, file in enumerate(self.files):
             topic_ids = {
                 topic_id: channel
-                for topic_id, channel in self._by_topic_id[index].items()
+                for topic_id, channel in self.by_topic_id[index].items()
                 if topic_id in file.stats and (channels is None or channel.id in channels)
             }
             if topic_ids:

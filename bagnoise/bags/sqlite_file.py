@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -83,6 +84,14 @@ class SqliteFile:
     def is_plain(self) -> bool:
         """Whether the database is whole by itself, without a log beside it."""
         return self._private is None
+
+    def copy_to(self, target: Path) -> None:
+        """Copy the database, and the log that belongs to it, to be opened and changed there."""
+        shutil.copyfile(self.path, target)
+        for suffix in ("-wal", "-journal"):
+            log = self.path.with_name(self.path.name + suffix)
+            if _is_filled(log):
+                shutil.copyfile(log, target.with_name(target.name + suffix))
 
     def close(self) -> None:
         """Remove the private copy, if there is one."""
