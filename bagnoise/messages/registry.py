@@ -7,9 +7,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
 from bagnoise.errors import MessageError
+from bagnoise.messages.definitions import shipped_definition
 from bagnoise.messages.msg_text import full_type_name
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from bagnoise.bags.model import Schema
     from bagnoise.messages.payload import Codec, Cones
 
@@ -39,6 +42,8 @@ CONE_TYPES = {
     )
 }
 
+FIELD_MAP = ConeType("any type", "field_map", "what the map names", asked_for="fields")
+
 
 def cone_types() -> list[ConeType]:
     """List the cone message types, in the order of the registry."""
@@ -50,26 +55,42 @@ def cone_codec(schema: Schema, **options: Any) -> Codec[Cones]:
 
     Args:
         schema: of the channel; without a text the shipped definition counts.
-        options: of the type, see `ConeType.options`.
+        options: of the type, see `ConeType.options`; ``variant`` picks a shipped layout where
+            the schema has no text.
 
     Raises:
         MessageError: no cone type, or its definition is not one bagnoise knows.
         UsageError: an option that the type does not have.
     """
     name = full_type_name(schema.name)
-    found = CONE_TYPES.get(name)
+    variant = options.pop("variant", None)
+    found = FIELD_MAP if options.get(FIELD_MAP.asked_for) else CONE_TYPES.get(name)
     if found is None:
         known = ", ".join(CONE_TYPES)
-        msg = f"{name} is no cone type that bagnoise knows; known: {known}"
+        msg = (
+            f"{name} is no cone type that bagnoise knows; known: {known}."
+            " A field map in the recipe can describe any other"
+        )
         raise MessageError(msg)
-    if name != schema.name:
-        schema = type(schema)(name, schema.encoding, schema.data)
+    if not schema.data.strip():
+        schema = shipped_definition(name, variant) or schema
+    schema = type(schema)(name, schema.encoding, schema.data)
     module = import_module(f"bagnoise.messages.cones.{found.module}")
     codec: Codec[Cones] = module.make(schema, options)
     return codec
 
 
-def kind_of(schema: Schema, **options: Any) -> Kind | None:
+def codec_of(schema: Schema, options: Mapping[str, Any] | None = None) -> Codec[Any]:
+    """Make the codec of any type that bagnoise transforms: cones or a cloud; see `cone_codec`."""
+    options = options or {}
+    if kind_of(schema, options) == "cloud":
+        cloud = import_module("bagnoise.messages.cloud_codec")
+        codec: Codec[Any] = cloud.point_cloud2_codec(schema, options)
+        return codec
+    return cone_codec(schema, **options)
+
+
+def kind_of(schema: Schema, options: Mapping[str, Any] | None = None) -> Kind | None:
     """Say whether a type carries cones or a cloud (None: neither).
 
     ``options`` are the recipe's for the message, as in `cone_codec`: some types are cones only if
@@ -79,7 +100,10 @@ def kind_of(schema: Schema, **options: Any) -> Kind | None:
         name = full_type_name(schema.name)
     except MessageError:
         return None
+    options = options or {}
     found = CONE_TYPES.get(name)
+    if options.get(FIELD_MAP.asked_for):
+        return "cones"
     if found is not None and (not found.asked_for or options.get(found.asked_for)):
         return "cones"
     return "cloud" if name == CLOUD_TYPE else None

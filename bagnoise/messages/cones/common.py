@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bagnoise.errors import MessageError, UsageError
-from bagnoise.messages.cdr import Origin
+from bagnoise.messages.cones.wire import Origin
 from bagnoise.messages.definitions import shipped_definition
 from bagnoise.messages.msg_text import full_type_name
 from bagnoise.messages.payload import ConeClass, Cones, source_rows
@@ -67,9 +67,11 @@ class Holds:
     def _lost_classes(self, color: NDArray[np.int8]) -> list[str]:
         if len(self.classes) == len(CLASSES):
             return []
-        present = set(np.unique(color).tolist())
+        sizes = np.bincount(color, minlength=len(CLASSES)) if len(color) else (0,) * len(CLASSES)
         return [
-            f"{CLASS_NAMES[cone]} cones" for cone in CLASSES if cone in present - set(self.classes)
+            f"{CLASS_NAMES[cone]} cones"
+            for cone in CLASSES
+            if sizes[cone] and cone not in self.classes
         ]
 
 

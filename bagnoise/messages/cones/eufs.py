@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bagnoise.messages.cdr import Reader, Writer
 from bagnoise.messages.cones.common import (
     CLASSES,
     Holds,
@@ -18,6 +17,7 @@ from bagnoise.messages.cones.common import (
     row_index,
     with_origin,
 )
+from bagnoise.messages.cones.wire import Reader, Writer
 from bagnoise.messages.payload import Cones
 
 if TYPE_CHECKING:

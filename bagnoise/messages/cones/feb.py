@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bagnoise.errors import MessageError
-from bagnoise.messages.cdr import Reader, Writer
 from bagnoise.messages.cones.common import (
     ColorCodes,
     Holds,
@@ -19,6 +18,7 @@ from bagnoise.messages.cones.common import (
     row_index,
     with_origin,
 )
+from bagnoise.messages.cones.wire import Reader, Writer
 from bagnoise.messages.payload import ConeClass, Cones
 
 if TYPE_CHECKING:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bagnoise.messages.cdr import Origin, Reader, Writer
 from bagnoise.messages.cones.common import (
     Holds,
     matching_variant,
@@ -15,6 +14,7 @@ from bagnoise.messages.cones.common import (
     row_index,
     with_origin,
 )
+from bagnoise.messages.cones.wire import Origin, Reader, Writer
 from bagnoise.messages.payload import ConeClass, Cones
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ _POINT32 = np.dtype("<f4")
 
 
 class PointCloudCodec:
-    """Points of float32, no channels; a cone is written with z = 0."""
+    """Points of float32; a cone is written with z = 0 and without channels."""
 
     def decode(self, data: bytes | memoryview) -> Cones:
         """Read the points; channels are read over (and lost)."""

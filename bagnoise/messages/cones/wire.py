@@ -86,6 +86,8 @@ class Reader:
             self.fail("cut off in the header")
         if nanosec >= NS_PER_S:
             self.stamp = (sec, nanosec)
+        if length == 0:
+            self.frame = b""
         self.pos += 8
         frame = self.string(length)
         return sec * NS_PER_S + nanosec, frame
@@ -112,9 +114,7 @@ class Reader:
         self.pos = start + length
         if raw[-1:] == b"\x00":
             raw = raw[:-1]
-        elif length == 0:
-            self.frame = b""  # some writers leave out the terminator of an empty string
-        else:
+        elif length:  # some writers leave out the terminator of an empty string
             self.fail("a string without terminator")
         try:
             return raw.decode()
