@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from bagnoise.messages.payload import Codec, Cones
 
 Kind = Literal["cones", "cloud"]
+_MAP = ("fields", "classes")
 CLOUD_TYPE = "sensor_msgs/msg/PointCloud2"
 
 
@@ -36,9 +37,49 @@ CONE_TYPES = {
     for cone in (
         ConeType("eufs_msgs/msg/ConeArrayWithCovariance", "eufs", "class, z, xy covariance"),
         ConeType("eufs_msgs/msg/ConeArray", "eufs", "class, z"),
+        ConeType(
+            "eufs_msgs/msg/ConeArrayWithCovariancePlus",
+            "eufs_plus",
+            "class probabilities, z, xy covariance, id",
+        ),
         ConeType("feb_msgs/msg/ConesCartesian", "feb", "class, x and y; two layouts"),
         ConeType("sensor_msgs/msg/PointCloud", "point_cloud", "x and y only, as float32"),
         ConeType("visualization_msgs/msg/MarkerArray", "markers", "class, z; for RViz, Foxglove"),
+        ConeType("fs_msgs/msg/Track", "fs", "class, z; no header"),
+        ConeType(
+            "pacsim/msg/PerceptionDetections",
+            "pacsim",
+            "class probabilities, z, covariance, id, detection probability; two layouts",
+        ),
+        ConeType(
+            "driverless_msgs/msg/ConeDetectionStamped",
+            "driverless",
+            "class, z, xy covariance, simulated cone index; two color numberings",
+            ("numbering", "arrays"),
+        ),
+        ConeType("fssim_common/msg/Track", "fssim_track", "class but unknown, z"),
+        ConeType("fsd_common_msgs/msg/ConeDetections", "fsd", "class but big orange, z"),
+        ConeType(
+            "sensor_msgs/msg/PointCloud2",
+            "fssim_cloud",
+            "FSSIM's cones: class probabilities, xy covariance, intensity, as float32",
+            ("layout",),
+            asked_for="layout",
+        ),
+        ConeType("custom_interfaces/msg/ConeArray", "field_map", "FEUP: class, x and y", _MAP),
+        ConeType("custom_interfaces/msg/PerceptionOutput", "field_map", "FEUP: the same", _MAP),
+        ConeType(
+            "brains_custom_interfaces/msg/ConesObservations",
+            "field_map",
+            "EPFL: class but unknown, range and bearing",
+            _MAP,
+        ),
+        ConeType("interfaces/msg/ConeArray", "field_map", "CMR: class, z", _MAP),
+        ConeType(
+            "vision_msgs/msg/Detection3DArray",
+            "detection3d",
+            "class probabilities, z, covariance, id",
+        ),
     )
 }
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from bagnoise.errors import MessageError
+from bagnoise.messages.cones.classes import CLASSES
 from bagnoise.messages.cones.common import (
-    CLASSES,
     Holds,
     known_definition,
     no_options,
@@ -48,13 +48,14 @@ class MarkersCodec:
 
     def decode(self, data: bytes | memoryview) -> Cones:
         """Read every marker that is one object; texts, lines and lists are carried along."""
+        data = bytes(data)  # a view may be gone when the payload is used
         markers = decode(self.schema, data).markers
         at = [row for row, marker in enumerate(markers) if _is_cone(marker)]
         cones = [markers[row] for row in at]
         first = (cones or markers or [None])[0]
         color = np.array([_class_of(marker) for marker in cones], np.int8)
         xyz = _positions(cones, color)
-        origin = Origin(TYPE, bytes(data[:4]), rows=_Source(bytes(data), markers, at, xyz, color))
+        origin = Origin(TYPE, data[:4], rows=_Source(data, markers, at, xyz, color), layout=self)
         return Cones(
             stamp_ns=0 if first is None else _stamp_ns(first),
             frame_id="" if first is None else first.header.frame_id,
@@ -67,7 +68,7 @@ class MarkersCodec:
 
     def encode(self, payload: Cones) -> bytes:
         """Write the cones, behind a marker that deletes all those of the message before."""
-        origin = origin_of(payload, TYPE)
+        origin = origin_of(payload, TYPE, self)
         if origin is None:
             rest = rest_of_marker(self.schema)
             if rest is not None:
