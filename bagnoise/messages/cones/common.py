@@ -151,7 +151,7 @@ def origin_rows(
     ``rows`` are those of the source from row ``first`` on.
     """
     if rows is None or not len(rows):
-        return np.zeros(len(payload), dtype)
+        return np.zeros((len(payload), *(() if rows is None else rows.shape[1:])), dtype)
     index = payload.index - first if first else payload.index
     if len(index) == len(rows) and bool((index == row_index(len(rows))).all()):
         return rows.copy()
@@ -192,3 +192,13 @@ def lost_ids(payload: Cones, bits: int) -> tuple[str, ...]:
     if payload.ids is None or bool(fits(payload.ids, bits).all()):
         return ()
     return (f"ids beyond {bits} bits",)
+
+
+def as_float32(values: NDArray[np.float64], was: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Round to float32, of ``was``'s byte order.
+
+    Bits of a value that did not change stay: a conversion there and back quiets NaNs.
+    """
+    with np.errstate(invalid="ignore", over="ignore"):  # signalling NaN, beyond float32: inf
+        same = (values == was) | (np.isnan(values) & np.isnan(was))
+        return np.where(same, was, values.astype(was.dtype))

@@ -10,6 +10,7 @@ from bagnoise.errors import UsageError
 from bagnoise.messages.cones.classes import CLASSES, likeliest, probabilities_of
 from bagnoise.messages.cones.common import (
     Holds,
+    as_float32,
     flat_2x2,
     full_3x3,
     matching_variant,
@@ -103,7 +104,8 @@ class FssimCloudCodec:
         table = _PACKED if origin is None else origin.rows
         if len(payload) and not len(table.points):
             table = _PACKED
-        points = origin_rows(payload, table.points, table.points.dtype)
+        whole = table.points.view(f"V{table.points.itemsize}")  # copies filler between fields too
+        points = origin_rows(payload, whole, whole.dtype).view(table.points.dtype)
         _put(points, _XYZ, payload.xyz)
         _put(points, _COVARIANCE, flat_2x2(payload))
         probabilities = probabilities_of(payload)
@@ -125,17 +127,16 @@ class FssimCloudCodec:
 
 def _columns(points: NDArray[Any], names: tuple[str, ...]) -> NDArray[np.float64]:
     columns = np.empty((len(points), len(names)))
-    for at, name in enumerate(names):
-        columns[:, at] = points[name]
+    with np.errstate(invalid="ignore"):  # a signalling NaN is no news
+        for at, name in enumerate(names):
+            columns[:, at] = points[name]
     return columns
 
 
 def _put(points: NDArray[Any], names: tuple[str, ...], values: NDArray[np.float64]) -> None:
-    """Store float32; bits of a value that did not change stay (a conversion quiets NaNs)."""
+    """Store values as float32."""
     for at, name in enumerate(names):
-        old, new = points[name], values[:, at]
-        same = (old == new) | (np.isnan(old) & np.isnan(new))
-        points[name] = np.where(same, old, new.astype(old.dtype))
+        points[name] = as_float32(values[:, at], points[name])
 
 
 def _read_table(reader: Reader) -> _Table:
