@@ -182,7 +182,7 @@ class _Binder:
             getattr(wanted, "source_options", {}) if keeps_type else {}
         )
         options = {key: value for key, value in options.items() if key != VARIANT}
-        codec = codec_of(schema, **options) if decoded else None
+        codec = codec_of(schema, options) if decoded else None
         stages: tuple[PayloadStage, ...] = ()
         if summary is not None:
             labels = step_labels(wanted.steps)
@@ -215,7 +215,7 @@ def _decoder(channel: Channel, stream: Stream) -> Codec[Any]:
             "content need cdr (rate, latency, shift and drop work on any topic)"
         )
         raise UsageError(msg)
-    kind = kind_of(channel.schema, **stream.source_options)
+    kind = kind_of(channel.schema, stream.source_options)
     if kind is None:
         steps = ", ".join(s.name for s in stream.steps if not isinstance(s, TimeStep))
         msg = (
@@ -229,7 +229,7 @@ def _decoder(channel: Channel, stream: Stream) -> Codec[Any]:
         if not works_on(step, kind):
             msg = f"step {step.name!r} does not work on {kind} ({channel.type_name})"
             raise UsageError(msg)
-    return codec_of(channel.schema, **stream.source_options)
+    return codec_of(channel.schema, stream.source_options)
 
 
 def _same(one: str, other: str) -> bool:

@@ -24,8 +24,6 @@ from bagnoise.messages.ros_types import ros_definition_text
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bagnoise.bags.model import Definitions
-
 ENCODING = "ros2msg"
 _SHIPPED = Path(__file__).parent / "definitions"
 
@@ -132,7 +130,19 @@ def _with_newline(text: str) -> str:
     return text if not text or text.endswith("\n") else text + "\n"
 
 
-def definitions_from(directory: Path) -> Definitions:
+class DefinitionFinder(Protocol):
+    """Looks a type's definition up; usable wherever `Definitions` are asked for."""
+
+    def __call__(self, type_name: str, variant: str | None = None) -> Schema | None:
+        """Return the definition, None where nobody knows the type."""
+
+
+def definition_finder(directory: Path | None = None) -> DefinitionFinder:
+    """Look definitions up in the user's folder (``--msgs``) if there is one, then among ours."""
+    return shipped_definition if directory is None else definitions_from(directory)
+
+
+def definitions_from(directory: Path) -> DefinitionFinder:
     """Look definitions up in a folder of `.msg` files, then among the shipped ones.
 
     The folder may be a workspace: ``**/<package>/msg/<Name>.msg`` and ``<package>/<Name>.msg``
@@ -154,7 +164,9 @@ def definitions_from(directory: Path) -> Definitions:
         return _shipped_text(name, None) if path is None else _read(path, name)
 
     @lru_cache(maxsize=256)
-    def lookup(type_name: str) -> Schema | None:
+    def lookup(type_name: str, variant: str | None = None) -> Schema | None:
+        if variant is not None:  # only shipped layouts have names
+            return shipped_definition(type_name, variant)
         return _combined(full_type_name(type_name), find)
 
     return lookup

@@ -12,6 +12,8 @@ from bagnoise.messages.msg_text import BASE_TYPES, FieldType, full_type_name
 from bagnoise.messages.schema_text import message_texts, reason
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from rosbags.typesys.store import Typestore
 
     from bagnoise.bags.model import Schema
@@ -70,26 +72,28 @@ def message_class(schema: Schema, type_name: str | None = None) -> Any:
 
 def blank_message(schema: Schema, type_name: str | None = None) -> Any:
     """Return a message of a schema's type (or of a type inside it) that is all zero and empty."""
-    texts = message_texts(schema)
-    name = full_type_name(type_name or schema.name)
-    values = [_blank_value(schema, field.type) for field in texts[name].fields]
-    return message_class(schema, name)(*values)
+    return _maker(schema, full_type_name(type_name or schema.name))()
 
 
-def _blank_value(schema: Schema, kind: FieldType) -> Any:
+@lru_cache(maxsize=512)
+def _maker(schema: Schema, name: str) -> Callable[[], Any]:
+    fields = message_texts(schema)[name].fields
+    makers = [_value_maker(schema, field.type) for field in fields]
+    made = message_class(schema, name)
+    return lambda: made(*[make() for make in makers])
+
+
+def _value_maker(schema: Schema, kind: FieldType) -> Callable[[], Any]:
     count = kind.size if kind.array == "array" else 0
     if kind.base not in BASE_TYPES:
-        if not kind.array:
-            return blank_message(schema, kind.base)
-        return [blank_message(schema, kind.base) for _ in range(count)]
+        inner = _maker(schema, kind.base)
+        return (lambda: [inner() for _ in range(count)]) if kind.array else inner
     if kind.base.endswith("string"):
-        return [""] * count if kind.array else ""
+        return (lambda: [""] * count) if kind.array else str
     if kind.array:
-        dtype = {"bool": "bool", "byte": "uint8", "char": "uint8"}.get(kind.base, kind.base)
-        return np.zeros(count, dtype)
-    if kind.base == "bool":
-        return False
-    return 0.0 if kind.base.startswith("float") else 0
+        dtype = {"byte": "uint8", "char": "uint8"}.get(kind.base, kind.base)
+        return lambda: np.zeros(count, dtype)
+    return {"b": bool, "f": float}.get(kind.base[0] if kind.base != "byte" else "", int)
 
 
 def type_hash(schema: Schema) -> str:

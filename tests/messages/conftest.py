@@ -1,50 +1,14 @@
-"""Cones to write and definitions to write them with, the same for every message type."""
+"""Every cone message type in every layout."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pytest
-
-from bagnoise.messages.definitions import shipped_definition, variants
-from bagnoise.messages.payload import ConeClass, Cones, source_rows
-from bagnoise.messages.registry import cone_types
+from message_samples import every_definition
 
 if TYPE_CHECKING:
     from bagnoise.bags.model import Schema
-
-T_NS = 1_700_000_000_123_456_789
-
-
-def every_definition() -> list[Schema]:
-    """Return each cone type in each of its layouts."""
-    found = [
-        shipped_definition(cone.type_name, variant)
-        for cone in cone_types()
-        for variant in (None, *variants(cone.type_name))
-    ]
-    return [schema for schema in found if schema is not None]
-
-
-def sample_cones(count: int = 30, frame_id: str = "base_footprint", seed: int = 1) -> Cones:
-    """Make cones of every class, sorted by it, with covariance, class probabilities and ids."""
-    rng = np.random.default_rng(seed)
-    color = np.sort(np.arange(count) % len(ConeClass)).astype(np.int8)
-    half = rng.normal(size=(count, 3, 3))
-    probabilities = np.full((count, len(ConeClass)), 0.05)
-    probabilities[np.arange(count), color] = 0.8
-    return Cones(
-        stamp_ns=T_NS,
-        frame_id=frame_id,
-        xyz=rng.normal(scale=10, size=(count, 3)),
-        color=color,
-        index=source_rows(count),
-        source_count=count,
-        covariance=half @ half.transpose(0, 2, 1),
-        probabilities=probabilities,
-        ids=np.arange(100, 100 + count, dtype=np.int64),
-    )
 
 
 @pytest.fixture(name="schema", params=every_definition(), ids=lambda s: f"{s.name}-{len(s.data)}")

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bagnoise.errors import MessageError, UsageError
-from bagnoise.messages.cdr import Origin
+from bagnoise.messages.cones.classes import CLASSES, fits
+from bagnoise.messages.cones.wire import Origin
 from bagnoise.messages.definitions import shipped_definition
 from bagnoise.messages.msg_text import full_type_name
 from bagnoise.messages.payload import ConeClass, Cones, source_rows
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from bagnoise.bags.model import Schema
 
 ORIGIN = "_origin"  # key of Cones.message_extra; a leading underscore means: says nothing
-CLASSES = tuple(ConeClass)
 CLASS_NAMES = ("blue", "yellow", "small orange", "big orange", "unknown color")
 
 
@@ -37,6 +37,7 @@ class Holds:
     probabilities: bool = False
     ids: bool = False
     classes: tuple[ConeClass, ...] = CLASSES
+    leaves_out: bool = False  # cones of other classes are not written at all
     extra: tuple[str, ...] = ()
     message_extra: tuple[str, ...] = ()
 
@@ -67,9 +68,12 @@ class Holds:
     def _lost_classes(self, color: NDArray[np.int8]) -> list[str]:
         if len(self.classes) == len(CLASSES):
             return []
-        present = set(np.unique(color).tolist())
+        sizes = np.bincount(color, minlength=len(CLASSES)) if len(color) else (0,) * len(CLASSES)
+        how = " (left out)" if self.leaves_out else ""
         return [
-            f"{CLASS_NAMES[cone]} cones" for cone in CLASSES if cone in present - set(self.classes)
+            f"{CLASS_NAMES[cone]} cones{how}"
+            for cone in CLASSES
+            if sizes[cone] and cone not in self.classes
         ]
 
 
@@ -126,10 +130,12 @@ def no_options(schema: Schema, options: Mapping[str, Any], known: Sequence[str] 
         raise UsageError(msg)
 
 
-def origin_of(payload: Cones, type_name: str) -> Origin | None:
-    """Return how the payload's message was written, if it was of this type."""
+def origin_of(payload: Cones, type_name: str, layout: Any = None) -> Origin | None:
+    """Return how the payload's message was written, if it was of this type and layout."""
     origin = payload.message_extra.get(ORIGIN)
-    return origin if isinstance(origin, Origin) and origin.type_name == type_name else None
+    if isinstance(origin, Origin) and origin.type_name == type_name and origin.layout == layout:
+        return origin
+    return None
 
 
 def with_origin(origin: Origin | None, **values: Any) -> dict[str, Any]:
@@ -137,31 +143,24 @@ def with_origin(origin: Origin | None, **values: Any) -> dict[str, Any]:
     return values if origin is None else {**values, ORIGIN: origin}
 
 
-def origin_rows(payload: Cones, rows: NDArray[Any] | None, dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Return a writable copy of what each row came with, (n,), zero where it is new."""
-    if rows is None or not len(rows):
-        return np.zeros(len(payload), dtype)
-    index = payload.index
-    known = (index >= 0) & (index < len(rows))
-    found = rows[np.where(known, index, 0)]
-    if not known.all():
-        found[~known] = np.zeros((), dtype)
-    return found
+def origin_rows(
+    payload: Cones, rows: NDArray[Any] | None, dtype: np.dtype[Any], first: int = 0
+) -> NDArray[Any]:
+    """Return a writable copy of what each row came with, (n,), zero where it is new.
 
-
-def class_runs(color: NDArray[np.int8]) -> tuple[NDArray[np.intp] | None, list[int]]:
-    """Group rows by class.
-
-    Returns:
-        The stable order of rows (None: they are in order already) and the five group sizes.
+    ``rows`` are those of the source from row ``first`` on.
     """
-    sizes = np.bincount(color, minlength=len(CLASSES)).tolist() if len(color) else [0] * 5
-    if len(sizes) > len(CLASSES):
-        msg = f"a cone has the color {len(sizes) - 1}; ConeClass has 0 to {len(CLASSES) - 1}"
-        raise MessageError(msg)
-    if bool((color[1:] >= color[:-1]).all()):
-        return None, sizes
-    return np.argsort(color, kind="stable"), sizes
+    if rows is None or not len(rows):
+        return np.zeros((len(payload), *(() if rows is None else rows.shape[1:])), dtype)
+    index = payload.index - first if first else payload.index
+    if len(index) == len(rows) and bool((index == row_index(len(rows))).all()):
+        return rows.copy()
+    known = (index >= 0) & (index < len(rows))
+    if known.all():
+        return rows[index]
+    found = rows[np.where(known, index, 0)]
+    found[~known] = np.zeros((), dtype)
+    return found
 
 
 _INDEX_CACHE_ROWS = 512
@@ -174,30 +173,32 @@ def row_index(count: int) -> NDArray[np.int32]:
     return _ROWS[:count] if count <= _INDEX_CACHE_ROWS else source_rows(count)
 
 
-class ColorCodes:
-    """The numbers that a message type has for the classes of cones."""
+def full_3x3(flat: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Make covariances (n, 3, 3) of rows xx, xy, yx, yy (n, 4); z is 0."""
+    full = np.zeros((len(flat), 3, 3))
+    full[:, :2, :2] = flat.reshape(-1, 2, 2)
+    return full
 
-    def __init__(
-        self, codes: Mapping[ConeClass, int], fallback: Mapping[ConeClass, ConeClass]
-    ) -> None:
-        """Tabulate ``codes``; a class without one takes that of its ``fallback``."""
-        full = {cone: codes[cone if cone in codes else fallback[cone]] for cone in CLASSES}
-        self._to_code = np.array([full[cone] for cone in CLASSES], np.int16)
-        self._to_class = np.full(256, ConeClass.UNKNOWN, np.int8)
-        for cone, code in codes.items():
-            self._to_class[code & 0xFF] = cone
 
-    def classes(self, codes: NDArray[Any]) -> NDArray[np.int8]:
-        """Return the class of each code; a code that is not in the table is UNKNOWN."""
-        return self._to_class[codes.view(np.uint8) if codes.itemsize == 1 else codes & 0xFF]
+def flat_2x2(payload: Cones) -> NDArray[np.float64]:
+    """Return covariances as rows xx, xy, yx, yy (n, 4); zero where the payload has none."""
+    if payload.covariance is None:
+        return np.zeros((len(payload), 4))
+    return payload.covariance[:, :2, :2].reshape(-1, 4)
 
-    def codes(self, color: NDArray[np.int8], was: NDArray[Any] | None = None) -> NDArray[np.int16]:
-        """Return the code of each class.
 
-        ``was`` are the codes that the rows came with: one that still means the row's class stays
-        (so a code outside the table survives where nobody recolored the cone).
-        """
-        codes = self._to_code[color]
-        if was is None:
-            return codes
-        return np.where(self.classes(was) == color, was, codes).astype(np.int16)
+def lost_ids(payload: Cones, bits: int) -> tuple[str, ...]:
+    """Name ids that do not fit a signed integer of so many bits."""
+    if payload.ids is None or bool(fits(payload.ids, bits).all()):
+        return ()
+    return (f"ids beyond {bits} bits",)
+
+
+def as_float32(values: NDArray[np.float64], was: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Round to float32, of ``was``'s byte order.
+
+    Bits of a value that did not change stay: a conversion there and back quiets NaNs.
+    """
+    with np.errstate(invalid="ignore", over="ignore"):  # signalling NaN, beyond float32: inf
+        same = (values == was) | (np.isnan(values) & np.isnan(was))
+        return np.where(same, was, values.astype(was.dtype))

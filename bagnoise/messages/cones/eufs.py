@@ -7,17 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bagnoise.messages.cdr import Reader, Writer
+from bagnoise.messages.cones.classes import CLASSES, class_runs
 from bagnoise.messages.cones.common import (
-    CLASSES,
     Holds,
-    class_runs,
+    flat_2x2,
+    full_3x3,
     matching_variant,
     no_options,
     origin_of,
     row_index,
     with_origin,
 )
+from bagnoise.messages.cones.wire import Reader, Writer
 from bagnoise.messages.payload import Cones
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ class EufsCodec:
             color=_CLASS_CODES.repeat(sizes),
             index=row_index(len(rows)),
             source_count=len(rows),
-            covariance=_to_3x3(rows[:, 3:]) if width > 3 else None,  # noqa: PLR2004
+            covariance=full_3x3(rows[:, 3:]) if width > 3 else None,  # noqa: PLR2004
             message_extra=with_origin(origin),
         )
 
@@ -74,8 +75,8 @@ class EufsCodec:
         width = _DOUBLES[self.type_name]
         rows = np.zeros((len(payload), width), _F8)
         rows[:, :3] = payload.xyz
-        if payload.covariance is not None and width > 3:  # noqa: PLR2004
-            rows[:, 3:] = payload.covariance[:, :2, :2].reshape(-1, 4)
+        if width > 3:  # noqa: PLR2004
+            rows[:, 3:] = flat_2x2(payload)
         order, sizes = class_runs(payload.color)
         if order is not None:
             rows = rows[order]
@@ -89,12 +90,6 @@ class EufsCodec:
     def losses(self, payload: Cones) -> tuple[str, ...]:
         """Name what of this payload the type cannot hold."""
         return HOLDS[self.type_name].losses(payload)
-
-
-def _to_3x3(flat: NDArray[np.float64]) -> NDArray[np.float64]:
-    full = np.zeros((len(flat), 3, 3))
-    full[:, :2, :2] = flat.reshape(-1, 2, 2)
-    return full
 
 
 def make(schema: Schema, options: Mapping[str, Any]) -> EufsCodec:

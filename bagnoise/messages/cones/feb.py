@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bagnoise.errors import MessageError
-from bagnoise.messages.cdr import Reader, Writer
+from bagnoise.messages.cones.classes import ColorCodes
 from bagnoise.messages.cones.common import (
-    ColorCodes,
     Holds,
     matching_variant,
     no_options,
@@ -19,6 +18,7 @@ from bagnoise.messages.cones.common import (
     row_index,
     with_origin,
 )
+from bagnoise.messages.cones.wire import Reader, Writer
 from bagnoise.messages.payload import ConeClass, Cones
 
 if TYPE_CHECKING:
@@ -40,8 +40,7 @@ CODES = ColorCodes(
         ConeClass.SMALL_ORANGE: 0,
         ConeClass.BIG_ORANGE: 3,
         ConeClass.UNKNOWN: -1,
-    },
-    {},
+    }
 )
 _F8 = np.dtype("<f8")
 _I1 = np.dtype("i1")
@@ -65,7 +64,7 @@ class FebCodec:
             values[EVAL_TIME] = float(reader.array(_F8, 1, 8)[0])
         color = CODES.classes(codes)
         foreign = bool((CODES.codes(color) != codes).any())
-        origin = reader.finish(codes if foreign else None)
+        origin = reader.finish(codes if foreign else None, self.variant)
         if not len(x) == len(y) == len(codes):
             msg = (
                 f"a message of {TYPE} has {len(x)} x, {len(y)} y and {len(codes)} color;"
@@ -86,7 +85,7 @@ class FebCodec:
 
     def encode(self, payload: Cones) -> bytes:
         """Write a message; ``eval_time`` is the payload's, 0 where it has none."""
-        origin = origin_of(payload, TYPE)
+        origin = origin_of(payload, TYPE, self.variant)
         writer = Writer(origin)
         writer.header(payload.stamp_ns, payload.frame_id)
         writer.sequence(payload.xyz[:, 0], 8)

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from bagnoise.errors import MessageError
-from bagnoise.messages.cdr import NS_PER_S, Origin
+from bagnoise.messages.cones.classes import CLASSES
 from bagnoise.messages.cones.common import (
-    CLASSES,
     Holds,
     known_definition,
     no_options,
@@ -19,6 +18,9 @@ from bagnoise.messages.cones.common import (
     row_index,
     with_origin,
 )
+from bagnoise.messages.cones.looks import ADD, CYLINDER, DELETE_ALL, LOOKS
+from bagnoise.messages.cones.marker_bytes import MARKER, cylinders, rest_of_marker
+from bagnoise.messages.cones.wire import NS_PER_S, Origin
 from bagnoise.messages.payload import ConeClass, Cones
 from bagnoise.messages.schema_text import structure
 from bagnoise.messages.typestore import blank_message, decode, encode, message_class
@@ -32,26 +34,7 @@ if TYPE_CHECKING:
 
 TYPE = "visualization_msgs/msg/MarkerArray"
 HOLDS = Holds()
-CYLINDER, ADD, DELETE_ALL = 3, 0, 3
 _NOT_ONE_OBJECT = frozenset((4, 5, 6, 7, 8, 9, 11))  # lines, lists, text, triangles
-
-
-class Look(NamedTuple):
-    """How a class of cone is shown: its namespace, size (rule book) and color."""
-
-    namespace: str
-    width_m: float
-    height_m: float
-    rgb: tuple[float, float, float]
-
-
-LOOKS = {
-    ConeClass.BLUE: Look("blue", 0.228, 0.325, (0.0, 0.25, 1.0)),
-    ConeClass.YELLOW: Look("yellow", 0.228, 0.325, (1.0, 0.875, 0.0)),
-    ConeClass.SMALL_ORANGE: Look("small_orange", 0.228, 0.325, (1.0, 0.5, 0.0)),
-    ConeClass.BIG_ORANGE: Look("big_orange", 0.285, 0.505, (1.0, 0.375, 0.0)),
-    ConeClass.UNKNOWN: Look("unknown", 0.228, 0.325, (0.625, 0.625, 0.625)),
-}
 _BY_NAMESPACE = {look.namespace: cone for cone, look in LOOKS.items()}
 _RGB = np.array([LOOKS[cone].rgb for cone in CLASSES])
 _BIG_FROM_M = 0.415  # between the heights of the two orange cones
@@ -65,13 +48,14 @@ class MarkersCodec:
 
     def decode(self, data: bytes | memoryview) -> Cones:
         """Read every marker that is one object; texts, lines and lists are carried along."""
+        data = bytes(data)  # a view may be gone when the payload is used
         markers = decode(self.schema, data).markers
         at = [row for row, marker in enumerate(markers) if _is_cone(marker)]
         cones = [markers[row] for row in at]
         first = (cones or markers or [None])[0]
         color = np.array([_class_of(marker) for marker in cones], np.int8)
         xyz = _positions(cones, color)
-        origin = Origin(TYPE, bytes(data[:4]), rows=_Source(bytes(data), markers, at, xyz, color))
+        origin = Origin(TYPE, data[:4], rows=_Source(data, markers, at, xyz, color), layout=self)
         return Cones(
             stamp_ns=0 if first is None else _stamp_ns(first),
             frame_id="" if first is None else first.header.frame_id,
@@ -84,8 +68,11 @@ class MarkersCodec:
 
     def encode(self, payload: Cones) -> bytes:
         """Write the cones, behind a marker that deletes all those of the message before."""
-        origin = origin_of(payload, TYPE)
+        origin = origin_of(payload, TYPE, self)
         if origin is None:
+            rest = rest_of_marker(self.schema)
+            if rest is not None:
+                return cylinders(payload, rest)
             markers = [self._marker(payload, None, 0)]
             markers += [self._marker(payload, row, row) for row in range(len(payload))]
         else:
@@ -149,7 +136,7 @@ class MarkersCodec:
 
     def _marker(self, payload: Cones, row: int | None, marker_id: int) -> Any:
         """Make the cylinder of a row, or the marker that deletes all (None)."""
-        blank = blank_message(self.schema, "visualization_msgs/msg/Marker")
+        blank = blank_message(self.schema, MARKER)
         header = self._header(payload)
         if row is None:
             return replace(blank, header=header, action=DELETE_ALL)

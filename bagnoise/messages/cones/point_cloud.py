@@ -6,15 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bagnoise.messages.cdr import Origin, Reader, Writer
 from bagnoise.messages.cones.common import (
     Holds,
+    as_float32,
     matching_variant,
     no_options,
     origin_of,
+    origin_rows,
     row_index,
     with_origin,
 )
+from bagnoise.messages.cones.wire import Origin, Reader, Writer
 from bagnoise.messages.payload import ConeClass, Cones
 
 if TYPE_CHECKING:
@@ -26,25 +28,25 @@ if TYPE_CHECKING:
 
 TYPE = "sensor_msgs/msg/PointCloud"
 HOLDS = Holds(z=False, classes=(ConeClass.UNKNOWN,))
-_POINT32 = np.dtype("<f4")
+_FLOAT = np.dtype("<f4")
 
 
 class PointCloudCodec:
-    """Points of float32, no channels; a cone is written with z = 0."""
+    """Points of float32; a cone is written with z = 0 and without channels."""
 
     def decode(self, data: bytes | memoryview) -> Cones:
         """Read the points; channels are read over (and lost)."""
         reader = Reader(data, TYPE)
         stamp_ns, frame_id = reader.header()
-        points = reader.array(_POINT32, 3 * reader.count(), 4).reshape(-1, 3)
+        points = reader.array(_FLOAT, 3 * reader.count(), 4).reshape(-1, 3)
         for _ in range(reader.count()):
             reader.string()
-            reader.sequence(_POINT32, 4)
+            reader.sequence(_FLOAT, 4)
         origin = reader.finish(points)
         return Cones(
             stamp_ns=stamp_ns,
             frame_id=frame_id,
-            xyz=points.astype(np.float64),
+            xyz=_as_float64(points),
             color=np.full(len(points), ConeClass.UNKNOWN, np.int8),
             index=row_index(len(points)),
             source_count=len(points),
@@ -67,16 +69,17 @@ class PointCloudCodec:
         return lost if origin_of(payload, TYPE) is None else tuple(n for n in lost if n != "z")
 
 
+def _as_float64(points: NDArray[np.float32]) -> NDArray[np.float64]:
+    with np.errstate(invalid="ignore"):  # a signalling NaN is no news
+        return points.astype(np.float64)
+
+
 def _points(payload: Cones, origin: Origin | None) -> NDArray[np.float32]:
-    points = payload.xyz.astype(_POINT32)
     if origin is None:
+        points = as_float32(payload.xyz, np.zeros((len(payload), 3), _FLOAT))
         points[:, 2] = 0.0
         return points
-    known = (payload.index >= 0)[:, np.newaxis]
-    was = origin.rows[np.maximum(payload.index, 0)] if len(origin.rows) else points
-    # Bits of a value that did not change stay: a conversion there and back quiets NaNs.
-    same = known & ((payload.xyz == was) | (np.isnan(payload.xyz) & np.isnan(was)))
-    return np.where(same, was, points)
+    return as_float32(payload.xyz, origin_rows(payload, origin.rows, _FLOAT))
 
 
 def make(schema: Schema, options: Mapping[str, Any]) -> PointCloudCodec:

@@ -6,11 +6,10 @@ import struct
 
 import numpy as np
 import pytest
+from message_samples import codec_named
 
 from bagnoise.errors import MessageError
-from bagnoise.messages.definitions import shipped_definition
 from bagnoise.messages.payload import ConeClass, Cones, source_rows
-from bagnoise.messages.registry import cone_codec
 
 STAMP = bytes.fromhex("00f1536515cd5b07")  # 1700000000 s, 123456789 ns
 T_NS = 1_700_000_000_123_456_789
@@ -54,14 +53,8 @@ FEB = b"".join(
 FEB_EVAL_TIME = FEB + bytes(7) + doubles(0.0125)  # the body stands at 113
 
 
-def codec(name: str, variant: str | None = None):  # type: ignore[no-untyped-def]  # noqa: ANN201
-    schema = shipped_definition(name, variant)
-    assert schema is not None
-    return cone_codec(schema)
-
-
 def test_eufs_message_reads_as_written_by_hand() -> None:
-    cones = codec("eufs_msgs/msg/ConeArrayWithCovariance").decode(EUFS)
+    cones = codec_named("eufs_msgs/msg/ConeArrayWithCovariance").decode(EUFS)
     assert (cones.stamp_ns, cones.frame_id) == (T_NS, "map")
     assert cones.xyz.tolist() == [[1.5, -2.0, 0.25], [6.0, 0.0, 0.0]]
     assert cones.color.tolist() == [ConeClass.BLUE, ConeClass.BIG_ORANGE]
@@ -83,12 +76,12 @@ def test_eufs_message_is_written_as_by_hand() -> None:
         2,
         covariance=covariance,
     )
-    assert codec("eufs_msgs/msg/ConeArrayWithCovariance").encode(cones) == EUFS
+    assert codec_named("eufs_msgs/msg/ConeArrayWithCovariance").encode(cones) == EUFS
 
 
 @pytest.mark.parametrize(("variant", "data"), [(None, FEB), ("eval_time", FEB_EVAL_TIME)])
 def test_feb_message_reads_as_written_by_hand(variant: str | None, data: bytes) -> None:
-    cones = codec("feb_msgs/msg/ConesCartesian", variant).decode(data)
+    cones = codec_named("feb_msgs/msg/ConesCartesian", variant).decode(data)
     assert cones.stamp_ns == T_NS
     assert cones.frame_id == ""
     assert cones.xyz[:, 0].tolist() == [1, 2, 3, 4, 5]
@@ -115,28 +108,28 @@ def test_feb_message_is_written_as_by_hand(variant: str | None, data: bytes) -> 
         5,
         message_extra={"eval_time": 0.0125},
     )
-    assert codec("feb_msgs/msg/ConesCartesian", variant).encode(cones) == data
+    assert codec_named("feb_msgs/msg/ConesCartesian", variant).encode(cones) == data
 
 
 def test_the_layout_without_eval_time_refuses_a_message_with_it() -> None:
     with pytest.raises(MessageError, match=r"15 bytes are left over"):
-        codec("feb_msgs/msg/ConesCartesian").decode(FEB_EVAL_TIME)
+        codec_named("feb_msgs/msg/ConesCartesian").decode(FEB_EVAL_TIME)
 
 
 def test_the_layout_with_eval_time_refuses_a_message_without_it() -> None:
     with pytest.raises(MessageError, match=r"go beyond the end"):
-        codec("feb_msgs/msg/ConesCartesian", "eval_time").decode(FEB)
+        codec_named("feb_msgs/msg/ConesCartesian", "eval_time").decode(FEB)
 
 
 def test_feb_columns_of_unequal_length_are_refused() -> None:
     data = FEB[:-9] + bytes.fromhex("0400000002010003")
     with pytest.raises(MessageError, match=r"5 x, 5 y and 4 color"):
-        codec("feb_msgs/msg/ConesCartesian").decode(data)
+        codec_named("feb_msgs/msg/ConesCartesian").decode(data)
 
 
 def test_unknown_feb_code_survives_a_cone_that_nobody_recolors() -> None:
     data = FEB[:-5] + bytes.fromhex("02090003ff")
-    feb = codec("feb_msgs/msg/ConesCartesian")
+    feb = codec_named("feb_msgs/msg/ConesCartesian")
     cones = feb.decode(data)
     assert cones.color[1] == ConeClass.UNKNOWN
     assert feb.encode(cones) == data
@@ -145,7 +138,7 @@ def test_unknown_feb_code_survives_a_cone_that_nobody_recolors() -> None:
 
 def test_stamp_zero_and_empty_frame_are_allowed() -> None:
     data = FEB[:4] + bytes(8) + FEB[12:]
-    feb = codec("feb_msgs/msg/ConesCartesian")
+    feb = codec_named("feb_msgs/msg/ConesCartesian")
     cones = feb.decode(data)
     assert cones.stamp_ns == 0
     assert feb.encode(cones) == data

@@ -42,6 +42,8 @@ class Origin:
     stamp: tuple[int, int] | None = None  # nanoseconds of a second or more
     frame: bytes | None = None  # a string written without terminator
     rows: Any = None
+    layout: Any = None  # which of several layouts of the type, for rows that differ by it
+    end: int = 0  # where the tail began
 
 
 class Reader:
@@ -86,6 +88,8 @@ class Reader:
             self.fail("cut off in the header")
         if nanosec >= NS_PER_S:
             self.stamp = (sec, nanosec)
+        if length == 0:
+            self.frame = b""
         self.pos += 8
         frame = self.string(length)
         return sec * NS_PER_S + nanosec, frame
@@ -112,9 +116,7 @@ class Reader:
         self.pos = start + length
         if raw[-1:] == b"\x00":
             raw = raw[:-1]
-        elif length == 0:
-            self.frame = b""  # some writers leave out the terminator of an empty string
-        else:
+        elif length:  # some writers leave out the terminator of an empty string
             self.fail("a string without terminator")
         try:
             return raw.decode()
@@ -143,11 +145,23 @@ class Reader:
         whole.view(np.uint8)[:size] = np.frombuffer(self.data, np.uint8, size, start)
         return whole if self.little else whole.view(dtype.newbyteorder(">")).astype(dtype)
 
+    def numbers(self, layout: struct.Struct, align: int) -> tuple[Any, ...]:
+        """Read a few values; ``layout`` is little-endian and has the filler between them."""
+        self.align(align)
+        if not self.little:
+            layout = struct.Struct(layout.format.replace("<", ">"))
+        try:
+            values = layout.unpack_from(self.data, self.pos)
+        except struct.error:
+            self.fail("cut off")
+        self.pos += layout.size
+        return values
+
     def sequence(self, dtype: np.dtype[Any], align: int, filler: int = 0) -> NDArray[Any]:
         """Read a length and as many values; see `array`."""
         return self.array(dtype, self.count(), align, filler)
 
-    def finish(self, rows: Any = None) -> Origin | None:
+    def finish(self, rows: Any = None, layout: Any = None) -> Origin | None:
         """Check that nothing is left over; return ``rows`` and what was unusual, if anything."""
         tail = self.data[self.pos :]
         if len(tail) > _MAX_TAIL:
@@ -156,7 +170,8 @@ class Reader:
         plain = head == _LITTLE_HEAD and not (tail or self.gaps or self.stamp)
         if plain and self.frame is None and rows is None:
             return None
-        return Origin(self.name, head, tail, self.gaps, self.stamp, self.frame, rows)
+        quirks = (head, tail, self.gaps, self.stamp, self.frame)
+        return Origin(self.name, *quirks, rows, layout, self.pos)
 
 
 class Writer:
@@ -210,6 +225,13 @@ class Writer:
         self.align(4)
         self.put(_COUNT[self.little].pack(count))
 
+    def numbers(self, layout: struct.Struct, align: int, *values: Any) -> None:
+        """Write a few values; see `Reader.numbers`."""
+        self.align(align)
+        if not self.little:
+            layout = struct.Struct(layout.format.replace("<", ">"))
+        self.put(layout.pack(*values))
+
     def string(self, text: str) -> None:
         """Write a string."""
         raw = text.encode() + b"\x00"
@@ -234,7 +256,6 @@ class Writer:
     def finish(self) -> bytes:
         """Return the message."""
         if self.origin is not None and self.origin.tail:
-            tail = self.origin.tail
-            need = (HEAD - self.pos) % 4
-            self.parts.append(tail if len(tail) == need else _ZEROS[:need])
+            same = self.pos == self.origin.end
+            self.parts.append(self.origin.tail if same else _ZEROS[: (HEAD - self.pos) % 4])
         return b"".join(self.parts)
