@@ -169,8 +169,11 @@ class Edit(Protocol):
 
     @property
     def adds(self) -> tuple[Channel, ...]:
-        """Every channel that outputs use: new ones, whose ids differ from the source's, and
-        replaced ones that outputs go on using, as they are."""
+        """Every channel that outputs use and that does not pass through.
+
+        New ones, whose ids differ from the source's, and replaced ones that stay in use, as they
+        are.
+        """
 
     def process(self, message: Message) -> Iterable[Output]:
         """Take a read message; called in log-time order, ties in source order."""

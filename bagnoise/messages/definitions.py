@@ -137,11 +137,6 @@ class DefinitionFinder(Protocol):
         """Return the definition, None where nobody knows the type."""
 
 
-def definition_finder(directory: Path | None = None) -> DefinitionFinder:
-    """Look definitions up in the user's folder (``--msgs``) if there is one, then among ours."""
-    return shipped_definition if directory is None else definitions_from(directory)
-
-
 def definitions_from(directory: Path) -> DefinitionFinder:
     """Look definitions up in a folder of `.msg` files, then among the shipped ones.
 
@@ -172,13 +167,6 @@ def definitions_from(directory: Path) -> DefinitionFinder:
     return lookup
 
 
-class DefinitionFinder(Protocol):
-    """Finds the definition of a message type that a bag does not bring."""
-
-    def __call__(self, type_name: str, variant: str | None = None) -> Schema | None:
-        """Return it, or None where nobody knows it."""
-
-
 def definition_finder(directory: Path | None = None) -> DefinitionFinder:
     """Return the finder over a user's folder of ``.msg`` files (if any) and the shipped ones.
 
@@ -193,7 +181,7 @@ def definition_finder(directory: Path | None = None) -> DefinitionFinder:
             full_type_name(type_name)
         except MessageError:
             return None  # not even the name of a ROS type
-        return lookup(type_name) if variant is None else shipped_definition(type_name, variant)
+        return lookup(type_name, variant)
 
     return find
 

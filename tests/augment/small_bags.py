@@ -117,7 +117,7 @@ def write_bag(
                 message.log_ns if message.publish_ns is None else message.publish_ns,
                 message.sequence,
             )
-        writer.finish()
+        writer.finish()  # type: ignore[no-untyped-call]
     return path
 
 

@@ -39,7 +39,7 @@ def metadata(**changes: object) -> str:
         "compression_format": "",
         "compression_mode": "",
     }
-    import json  # noqa: PLC0415 - JSON is YAML
+    import json
 
     return json.dumps({"rosbag2_bagfile_information": values | changes})
 
