@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bagnoise.bags.metadata import METADATA_NAME, render_metadata
-from bagnoise.bags.sqlite_writer import SqliteWriter
+from bagnoise.bags.sqlite_writer import SMALL_PAGE_BYTES, SqliteWriter
 from bagnoise.bags.stats import FileStats
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ class DirectoryWriter:
         options: WriteOptions,
         custom_data: Mapping[str, str],
         make_mcap: Callable[[Path], BagWriter],
+        page_bytes: int = SMALL_PAGE_BYTES,
     ) -> None:
         self.folder = folder
         self.warnings: list[str] = []
@@ -44,6 +45,7 @@ class DirectoryWriter:
         self._options = options
         self._custom_data = dict(custom_data)
         self._make_mcap = make_mcap
+        self._page_bytes = page_bytes
         self._channels: list[Channel] = []
         self._finished: list[FileStats] = []
         folder.mkdir()
@@ -56,9 +58,12 @@ class DirectoryWriter:
         self._bytes = 0
         self._file: BagWriter
         if self._format == "sqlite3":
-            version = self._options.metadata_version
-            custom_data = self._custom_data if number == 0 else {}
-            self._file = SqliteWriter(path, metadata_version=version, custom_data=custom_data)
+            self._file = SqliteWriter(
+                path,
+                metadata_version=self._options.metadata_version,
+                custom_data=self._custom_data if number == 0 else {},
+                page_bytes=self._page_bytes,
+            )
         else:
             self._file = self._make_mcap(path)
         for channel in self._channels:

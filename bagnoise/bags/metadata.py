@@ -116,7 +116,8 @@ def _int(value: object) -> int | None:
 
 
 def _text(value: object) -> str:
-    return value if isinstance(value, str) else "" if value is None else str(value)
+    """Read a scalar as text; never spell out a structure, which aliases may make endless."""
+    return str(value) if isinstance(value, (str, int, float)) else ""
 
 
 def _time(value: object) -> int | None:

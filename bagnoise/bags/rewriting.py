@@ -10,6 +10,7 @@ from bagnoise.bags.metadata import check_version
 from bagnoise.bags.model import MetadataRecord, Selection, WriteOptions
 from bagnoise.bags.opening import open_bag
 from bagnoise.bags.publish import check_target, publish
+from bagnoise.bags.sqlite_writer import LARGE_PAGE_BYTES, SMALL_PAGE_BYTES
 from bagnoise.errors import BagError, UsageError
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from bagnoise.bags.model import Bag, Edit, Format, Progress, WriteReport
     from bagnoise.bags.writer import BagWriter
 
+_LARGE_BYTES = 64 << 20
 CUSTOM_DATA_RECORD = "custom_data"  # where a bare MCAP keeps what metadata.yaml would hold
 
 
@@ -97,6 +99,7 @@ class _Job:
         self.options = options
         self.records = list(records)
         self.progress = progress
+        self.input_bytes = input_bytes(bag.path)
         self.format = target_format(bag, target, options)
         check_version(options.metadata_version)
         check_target(target, bag.path, overwrite=options.overwrite)
@@ -125,6 +128,7 @@ class _Job:
             self.options,
             self.bag.custom_data,
             self._mcap_writer,
+            LARGE_PAGE_BYTES if self.input_bytes > _LARGE_BYTES else SMALL_PAGE_BYTES,
         )
         self._run_generic(writer)
 
@@ -139,7 +143,7 @@ class _Job:
         copy = SqliteCopy(
             self.bag, partial, self.target.name, self.edit, self.options, self.records
         )
-        self.report = copy.run(self.progress, input_bytes(self.bag.path))
+        self.report = copy.run(self.progress, self.input_bytes)
         return True
 
     def _run_generic(self, writer: BagWriter) -> None:
@@ -150,7 +154,7 @@ class _Job:
             selection=self.selection,
             records=self.records,
             progress=self.progress,
-            total_bytes=input_bytes(self.bag.path),
+            total_bytes=self.input_bytes,
         )
 
     def _mcap_writer(self, path: Path) -> BagWriter:
