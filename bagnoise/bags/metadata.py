@@ -24,7 +24,8 @@ ROOT_KEY = "rosbag2_bagfile_information"
 WRITABLE_VERSIONS = (8, 9)
 _ROS_DISTRO = "bagnoise"
 _RECORD_KEY = re.compile(r"bagnoise\.record\.(\d+)\.(.*)", re.DOTALL)
-_MAX_BYTES = 64 << 20
+_MAX_BYTES = 16 << 20
+_LARGEST = 1 << 64
 
 
 @dataclass
@@ -112,12 +113,16 @@ def _topic_counts(value: object) -> dict[str, int]:
 
 
 def _int(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    if not isinstance(value, int) or isinstance(value, bool):
+        return None
+    return value if abs(value) < _LARGEST else None
 
 
 def _text(value: object) -> str:
     """Read a scalar as text; never spell out a structure, which aliases may make endless."""
-    return str(value) if isinstance(value, (str, int, float)) else ""
+    if isinstance(value, str):
+        return value
+    return str(value) if isinstance(value, float) or _int(value) is not None else ""
 
 
 def _time(value: object) -> int | None:
