@@ -65,15 +65,12 @@ class Reorder:
 
 
 def remaining_channels(bag: Bag, edit: Edit, selection: Selection) -> list[Channel]:
-    """Return the source channels that the output has: all but those that an added one replaces.
-
-    A replaced channel whose topic no added channel takes over is one that the edit writes to.
-    """
-    taken_over = {channel.topic for channel in edit.adds}
+    """Return the source channels that the output has: all but those replaced for good."""
+    stay = {channel.id for channel in edit.adds}
     return [
         channel
         for channel in selected_channels(bag, selection)
-        if channel.id not in edit.replaces or channel.topic not in taken_over
+        if channel.id not in edit.replaces or channel.id in stay
     ]
 
 
@@ -102,7 +99,8 @@ class Rewrite:
             self._announce(channel)
         for channel in self._edit.adds:
             self.report.written[channel.id] = 0
-            self._announce(channel)
+            if channel.id not in self._announced:
+                self._announce(channel)
 
     def _announce(self, channel: Channel) -> None:
         self._announced.add(channel.id)
@@ -151,11 +149,8 @@ class Rewrite:
 
     def _write(self, message: Message, counts: dict[int, int]) -> None:
         check_times(message)
-        id_ = message.channel.id
-        if id_ not in self._announced:
-            self._announce(message.channel)
         self._writer.write(message)
-        counts[id_] = counts.get(id_, 0) + 1
+        counts[message.channel.id] += 1
         log_ns = message.log_ns
         if self._start_ns is None or log_ns < self._start_ns:
             self._start_ns = log_ns

@@ -142,7 +142,8 @@ class SqliteCopy:
         for channel in remaining:
             self._add_definition(channel)
         next_id = max(self._channels, default=0) + 1
-        for topic_id, channel in enumerate(self._edit.adds, next_id):
+        new = [channel for channel in self._edit.adds if channel.id not in self._topic_ids]
+        for topic_id, channel in enumerate(new, next_id):
             insert_topic(connection, topic_id, channel)
             self._topic_ids[channel.id] = topic_id
             self._add_definition(channel)
@@ -193,7 +194,7 @@ class SqliteCopy:
         self._count(message)
         self._connection.execute(
             "UPDATE messages SET topic_id = ?, data = ? WHERE id = ?",
-            (self._topic_id(message.channel), message.data, rowid),
+            (self._topic_ids[message.channel.id], message.data, rowid),
         )
 
     def _insert_all(self, outputs: Iterable[Output]) -> None:
@@ -203,23 +204,14 @@ class SqliteCopy:
     def _insert(self, message: Message) -> None:
         """Append a row: its id is higher than every source message's, so it follows them."""
         self._count(message)
-        topic_id = self._topic_id(message.channel)
+        topic_id = self._topic_ids[message.channel.id]
         self._connection.execute(INSERT_MESSAGE, (topic_id, message.log_ns, message.data))
-
-    def _topic_id(self, channel: Channel) -> int:
-        """Return the row of a channel, which an edit may use although it replaces it."""
-        if channel.id not in self._topic_ids:
-            topic_id = max((*self._channels, *self._topic_ids.values()), default=0) + 1
-            insert_topic(self._connection, topic_id, channel)
-            self._topic_ids[channel.id] = topic_id
-        return self._topic_ids[channel.id]
 
     def _count(self, message: Message) -> None:
         check_times(message)
         if message.publish_ns != message.log_ns or message.sequence:
             self._shortfall.check_message(message)
-        counts = self.report.written
-        counts[message.channel.id] = counts.get(message.channel.id, 0) + 1
+        self.report.written[message.channel.id] += 1
 
     def _finish(self) -> FileStats:
         """Write the copy of metadata.yaml; return what the file holds now."""

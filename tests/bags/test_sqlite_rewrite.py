@@ -53,7 +53,7 @@ class Scripted(PassThrough):
         self._b = next(channel for channel in bag.channels if channel.topic == "/b")
         self.reads = frozenset({channel.id for channel in bag.channels if channel.topic != "/c"})
         self.replaces = frozenset({self._b.id})
-        self.adds = (NEW, OTHER_TYPE) if takes_over else (NEW,)
+        self.adds = (NEW, OTHER_TYPE if takes_over else self._b)
         self._target = OTHER_TYPE if takes_over else self._b
 
     def process(self, message: Message) -> Iterable[Output]:
@@ -170,6 +170,13 @@ def test_a_log_beside_the_input_is_taken_in(tmp_path: Path) -> None:
     assert listing(source) == before
     assert sorted(p.name for p in copied.iterdir()) == ["metadata.yaml", "out_0.db3"]
     assert (copied / "out_0.db3").read_bytes()[18:20] == b"\x01\x01"  # no log needed to read it
+
+
+def test_a_replaced_channel_that_stays_keeps_its_place(tmp_path: Path) -> None:
+    source = write_db3(tmp_path / "in.db3", TOPICS, sample_rows(4))
+    for path in both_ways(source, tmp_path, lambda bag: Scripted(4, takes_over=False, bag=bag)):
+        with open_bag(path) as bag:
+            assert [channel.topic for channel in bag.channels] == ["/a", "/b", "/c", "/new"]
 
 
 class DropB(PassThrough):
