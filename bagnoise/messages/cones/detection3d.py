@@ -83,12 +83,12 @@ class Detection3DCodec:
         """Read a message; the scores are class probabilities."""
         reader = Reader(data, TYPE)
         stamp_ns, frame_id = reader.header()
-        quirks = reader.stamp, reader.frame
+        stamp = reader.stamp
         count = reader.count()
         if count * _SMALLEST > reader.size - reader.pos:
             reader.fail(f"{count} detections go beyond the end")
         detections = [_read_detection(reader) for _ in range(count)]
-        reader.stamp, reader.frame = quirks
+        reader.stamp = stamp
         columns = _columns(detections)
         origin = reader.finish(_Rows(detections, columns, stamp_ns, frame_id))
         return Cones(
@@ -137,6 +137,7 @@ class _Rows(NamedTuple):
 
 
 def _read_detection(reader: Reader) -> Detection:
+    reader.stamp = None
     stamp_ns, frame_id = reader.header()
     if reader.stamp is not None:
         reader.fail("a stamp with a second or more of nanoseconds")

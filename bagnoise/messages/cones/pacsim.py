@@ -153,9 +153,9 @@ def _read_landmarks(reader: Reader, body: np.dtype[Any]) -> tuple[list[bytes], N
 
 def _read_head(reader: Reader) -> bytes:
     reader.align(4)
-    start, quirks = reader.pos, (reader.stamp, reader.frame)
+    start, stamp = reader.pos, reader.stamp
     reader.header()
-    reader.stamp, reader.frame = quirks  # the bytes tell them
+    reader.stamp = stamp  # the bytes tell this one
     return reader.data[start : reader.pos]
 
 

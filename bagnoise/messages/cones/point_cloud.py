@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -31,18 +31,30 @@ HOLDS = Holds(z=False, classes=(ConeClass.UNKNOWN,))
 _FLOAT = np.dtype("<f4")
 
 
+class _Channel(NamedTuple):
+    name: str
+    values: NDArray[np.float32]
+
+
+class _Rows(NamedTuple):
+    """The points as they came, (n, 3), and what the message had a point beside."""
+
+    points: NDArray[np.float32]
+    channels: list[_Channel]
+
+
 class PointCloudCodec:
-    """Points of float32; a cone is written with z = 0 and without channels."""
+    """Points of float32; a cone is written with z = 0, channels are those of the source."""
 
     def decode(self, data: bytes | memoryview) -> Cones:
-        """Read the points; channels are read over (and lost)."""
+        """Read the points; channels are carried along."""
         reader = Reader(data, TYPE)
         stamp_ns, frame_id = reader.header()
         points = reader.array(_FLOAT, 3 * reader.count(), 4).reshape(-1, 3)
-        for _ in range(reader.count()):
-            reader.string()
-            reader.sequence(_FLOAT, 4)
-        origin = reader.finish(points)
+        channels = [
+            _Channel(reader.string(), reader.sequence(_FLOAT, 4)) for _ in range(reader.count())
+        ]
+        origin = reader.finish(_Rows(points, channels))
         return Cones(
             stamp_ns=stamp_ns,
             frame_id=frame_id,
@@ -60,13 +72,22 @@ class PointCloudCodec:
         writer.header(payload.stamp_ns, payload.frame_id)
         writer.count(len(payload))
         writer.array(_points(payload, origin).reshape(-1), 4)
-        writer.count(0)
+        _write_channels(writer, payload, origin)
         return writer.finish()
 
     def losses(self, payload: Cones) -> tuple[str, ...]:
         """Name what of this payload the type cannot hold."""
         lost = HOLDS.losses(payload)
         return lost if origin_of(payload, TYPE) is None else tuple(n for n in lost if n != "z")
+
+
+def _write_channels(writer: Writer, payload: Cones, origin: Origin | None) -> None:
+    came: list[_Channel] = [] if origin is None else origin.rows.channels
+    writer.count(len(came))
+    for name, values in came:
+        writer.string(name)
+        a_point_each = origin is not None and len(values) == len(origin.rows.points)
+        writer.sequence(origin_rows(payload, values, _FLOAT) if a_point_each else values, 4)
 
 
 def _as_float64(points: NDArray[np.float32]) -> NDArray[np.float64]:
@@ -79,7 +100,7 @@ def _points(payload: Cones, origin: Origin | None) -> NDArray[np.float32]:
         points = as_float32(payload.xyz, np.zeros((len(payload), 3), _FLOAT))
         points[:, 2] = 0.0
         return points
-    return as_float32(payload.xyz, origin_rows(payload, origin.rows, _FLOAT))
+    return as_float32(payload.xyz, origin_rows(payload, origin.rows.points, _FLOAT))
 
 
 def make(schema: Schema, options: Mapping[str, Any]) -> PointCloudCodec:

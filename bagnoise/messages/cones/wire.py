@@ -38,9 +38,8 @@ class Origin:
     type_name: str
     head: bytes = _LITTLE_HEAD
     tail: bytes = b""  # filler after the last value
-    gaps: dict[int, bytes] = field(default_factory=dict)  # filler that is not zero, by position
+    gaps: dict[int, bytes] = field(default_factory=dict)  # see Reader.gaps
     stamp: tuple[int, int] | None = None  # nanoseconds of a second or more
-    frame: bytes | None = None  # a string written without terminator
     rows: Any = None
     layout: Any = None  # which of several layouts of the type, for rows that differ by it
     end: int = 0  # where the tail began
@@ -49,7 +48,7 @@ class Origin:
 class Reader:
     """Reads one message front to back; every error is a MessageError naming the type."""
 
-    __slots__ = ("data", "frame", "gaps", "little", "name", "pos", "size", "stamp")
+    __slots__ = ("data", "gaps", "little", "name", "pos", "size", "stamp")
 
     def __init__(self, data: bytes | memoryview, name: str) -> None:
         self.little = check_encapsulation(name, data)
@@ -57,9 +56,9 @@ class Reader:
         self.name = name
         self.pos = HEAD
         self.size = len(data)
+        # By position: filler that is not zero, and b"" for an empty string without terminator.
         self.gaps: dict[int, bytes] = {}
         self.stamp: tuple[int, int] | None = None
-        self.frame: bytes | None = None
 
     def fail(self, what: str) -> NoReturn:
         """Say that the message does not fit its type."""
@@ -88,8 +87,6 @@ class Reader:
             self.fail("cut off in the header")
         if nanosec >= NS_PER_S:
             self.stamp = (sec, nanosec)
-        if length == 0:
-            self.frame = b""
         self.pos += 8
         frame = self.string(length)
         return sec * NS_PER_S + nanosec, frame
@@ -116,7 +113,9 @@ class Reader:
         self.pos = start + length
         if raw[-1:] == b"\x00":
             raw = raw[:-1]
-        elif length:  # some writers leave out the terminator of an empty string
+        elif length == 0:  # some writers leave out the terminator of an empty string
+            self.gaps[start - 4] = b""
+        else:
             self.fail("a string without terminator")
         try:
             return raw.decode()
@@ -168,10 +167,9 @@ class Reader:
             self.fail(f"{len(tail)} bytes are left over")
         head = self.data[:HEAD]
         plain = head == _LITTLE_HEAD and not (tail or self.gaps or self.stamp)
-        if plain and self.frame is None and rows is None:
+        if plain and rows is None:
             return None
-        quirks = (head, tail, self.gaps, self.stamp, self.frame)
-        return Origin(self.name, *quirks, rows, layout, self.pos)
+        return Origin(self.name, head, tail, self.gaps, self.stamp, rows, layout, self.pos)
 
 
 class Writer:
@@ -206,14 +204,11 @@ class Writer:
         """
         self.align(4)
         sec, nanosec = divmod(stamp_ns, NS_PER_S)
-        raw = frame_id.encode() + b"\x00"
-        if self.origin is not None:
-            if self.origin.stamp is not None:
-                sec0, nanosec0 = self.origin.stamp
-                if sec0 * NS_PER_S + nanosec0 == stamp_ns:
-                    sec, nanosec = sec0, nanosec0
-            if self.origin.frame is not None and not frame_id:
-                raw = b""
+        if self.origin is not None and self.origin.stamp is not None:
+            sec0, nanosec0 = self.origin.stamp
+            if sec0 * NS_PER_S + nanosec0 == stamp_ns:
+                sec, nanosec = sec0, nanosec0
+        raw = self._terminated(frame_id, self.pos + 8)
         try:
             self.put(_HEADER[self.little].pack(sec, nanosec, len(raw)) + raw)
         except struct.error:
@@ -234,9 +229,15 @@ class Writer:
 
     def string(self, text: str) -> None:
         """Write a string."""
-        raw = text.encode() + b"\x00"
+        self.align(4)
+        raw = self._terminated(text, self.pos)
         self.count(len(raw))
         self.put(raw)
+
+    def _terminated(self, text: str, pos: int) -> bytes:
+        if not text and self.gaps.get(pos) == b"":
+            return b""
+        return text.encode() + b"\x00"
 
     def array(self, values: NDArray[Any], align: int, filler: int = 0) -> None:
         """Write values or structs side by side; see `Reader.array`."""

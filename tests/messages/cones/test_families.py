@@ -399,3 +399,19 @@ def test_what_a_type_cannot_hold_is_named() -> None:
     assert "big orange cones" in codec_named("fsd_common_msgs/msg/ConeDetections").losses(cones)
     flat = one_of_each(covariance=np.zeros((5, 3, 3)))
     assert codec_named("feb_msgs/msg/ConesCartesian").losses(flat) == ()
+
+
+def test_channels_of_a_point_cloud_go_with_their_points() -> None:
+    name = "sensor_msgs/msg/PointCloud"
+    schema = named(name)
+    message = decode(schema, codec_named(name).encode(one_of_each()))
+    for title, values in (("intensity", [1, 2, 3, 4, 5]), ("whole", [7, 8])):
+        channel = blank_message(schema, "sensor_msgs/msg/ChannelFloat32")
+        channel.name, channel.values = title, np.array(values, np.float32)
+        message.channels.append(channel)
+    data = encode(schema, message)
+    codec = codec_named(name)
+    cones = codec.decode(data)
+    assert codec.encode(cones) == data
+    back = decode(schema, codec.encode(cones.take(np.array([3, 0]))))
+    assert [channel.values.tolist() for channel in back.channels] == [[4, 1], [7, 8]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -142,3 +143,22 @@ def test_stamp_zero_and_empty_frame_are_allowed() -> None:
     cones = feb.decode(data)
     assert cones.stamp_ns == 0
     assert feb.encode(cones) == data
+
+
+def test_an_empty_string_without_terminator_is_read_and_kept() -> None:
+    # The length 0 at byte 12, no terminator; the doubles still stand at a multiple of 8.
+    data = FEB[:12] + bytes(4) + FEB[20:24] + FEB[28:68] + FEB[68:]
+    feb = codec_named("feb_msgs/msg/ConesCartesian")
+    cones = feb.decode(data)
+    assert cones.frame_id == ""
+    assert cones.xyz[:, 0].tolist() == [1, 2, 3, 4, 5]
+    assert feb.encode(cones) == data
+
+
+def test_a_second_or_more_of_nanoseconds_is_read_and_kept() -> None:
+    data = FEB[:8] + bytes.fromhex("00ca9a3b") + FEB[12:]  # 10^9 ns
+    feb = codec_named("feb_msgs/msg/ConesCartesian")
+    cones = feb.decode(data)
+    assert cones.stamp_ns == 1_700_000_001_000_000_000
+    assert feb.encode(cones) == data
+    assert feb.encode(replace(cones, stamp_ns=T_NS))[4:12] == STAMP
