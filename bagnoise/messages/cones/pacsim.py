@@ -169,7 +169,7 @@ def _alike(body: np.dtype[Any], head_size: int, pos: int) -> np.dtype[Any]:
 
 @lru_cache(maxsize=64)
 def _landmark(body: np.dtype[Any], head_size: int, gap: int) -> np.dtype[Any]:
-    return np.dtype([("head", "u1", head_size), ("gap", "u1", gap), ("body", body)])
+    return np.dtype([("head", "u1", (head_size,)), ("gap", "u1", (gap,)), ("body", body)])
 
 
 def _read_alike(
