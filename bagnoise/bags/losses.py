@@ -11,10 +11,10 @@ class Losses:
 
     by_topic: dict[str, list[int]] = field(default_factory=dict)  # count, first, last
 
-    def add(self, topic: str, log_ns: int) -> None:
-        """Note one lost message."""
+    def add(self, topic: str, log_ns: int, count: int = 1) -> None:
+        """Note lost messages at (or up to) a time."""
         entry = self.by_topic.setdefault(topic, [0, log_ns, log_ns])
-        entry[0] += 1
+        entry[0] += count
         entry[1] = min(entry[1], log_ns)
         entry[2] = max(entry[2], log_ns)
 

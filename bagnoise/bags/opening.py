@@ -87,7 +87,7 @@ class _How:
             from bagnoise.bags.ros1_bag import Ros1Bag  # noqa: PLC0415 - slow to import
 
             return Ros1Bag(files[0], recover=self.recover, verify=self.verify)
-        from bagnoise.bags.mcap_standin import McapBag  # noqa: PLC0415 - slow to import
+        from bagnoise.bags.mcap_bag import McapBag  # noqa: PLC0415 - slow to import
 
         return McapBag(files, recover=self.recover, verify=self.verify)
 

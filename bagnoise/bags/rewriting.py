@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from bagnoise.bags.directory_writer import DirectoryWriter
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from bagnoise.bags.mcap_compression import Compression
     from bagnoise.bags.model import Bag, Edit, Format, Progress, WriteReport
     from bagnoise.bags.writer import BagWriter
 
@@ -158,9 +160,14 @@ class _Job:
         )
 
     def _mcap_writer(self, path: Path) -> BagWriter:
-        from bagnoise.bags.mcap_standin import McapWriter  # noqa: PLC0415 - slow to import
+        from bagnoise.bags.mcap_writer import McapWriter  # noqa: PLC0415 - only when needed
 
-        return McapWriter(path, self.options)
+        return McapWriter(
+            path,
+            compression=written_compression(self.bag, self.options),
+            chunk_bytes=self.options.chunk_bytes,
+            workers=self.options.workers,
+        )
 
     def check(self, partial: Path) -> None:
         """Re-open what was written and compare its counts with what we think we wrote."""
@@ -181,6 +188,19 @@ class _Job:
         if problems:
             msg = f"{self.target}: the output is not what was written: {'; '.join(problems)}"
             raise BagError(msg)
+
+
+def written_compression(bag: Bag, options: WriteOptions) -> Compression:
+    """Return how new chunks are compressed: as asked, or as most of the input's bytes are."""
+    from bagnoise.bags.mcap_compression import ZSTD, Compression, parse_compression  # noqa: PLC0415
+
+    if options.compression != "keep":
+        return parse_compression(options.compression)
+    sizes: Counter[str] = Counter()
+    for file in getattr(bag, "files", ()) if bag.format == "mcap" else ():
+        for chunk in file.layout.chunks:
+            sizes[chunk.compression] += chunk.uncompressed_bytes
+    return Compression(sizes.most_common(1)[0][0]) if sizes else ZSTD
 
 
 def input_bytes(path: Path) -> int:

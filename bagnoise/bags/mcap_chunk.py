@@ -1,0 +1,189 @@
+"""A stretch of an MCAP file that holds messages: a chunk, or records outside of chunks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from bagnoise.bags import mcap_records as r
+from bagnoise.bags.mcap_compression import CorruptChunkError, crc32, decompress
+from bagnoise.bags.model import Span
+from bagnoise.errors import DamagedBagError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bagnoise.bags.mcap_source import Source
+
+
+@dataclass
+class Chunk:
+    """Where it is and which messages are in it, by the file's own channel ids.
+
+    Attributes:
+        offset, length: the record (with its head) in the file; of loose records, their range.
+        start_ns, end_ns: of its messages, as indexed.
+        index_offsets, index_length: its message indexes; empty where there are none.
+        counts, spans: by channel id.
+        is_loose: records that stand in the file outside of any chunk.
+        is_sound: its message indexes exist, know their channels and agree with its header, so that
+            it may be copied unread.
+    """
+
+    offset: int
+    length: int
+    start_ns: int = 0
+    end_ns: int = 0
+    index_offsets: dict[int, int] = field(default_factory=dict)
+    index_length: int = 0
+    compression: str = ""
+    compressed_bytes: int = 0
+    uncompressed_bytes: int = 0
+    counts: dict[int, int] = field(default_factory=dict)
+    spans: dict[int, Span] = field(default_factory=dict)
+    is_loose: bool = False
+    is_sound: bool = False
+
+    @property
+    def end(self) -> int:
+        """Where the record ends."""
+        return self.offset + self.length
+
+    def note(self, channel_id: int, log_ns: int) -> None:
+        """Count a message."""
+        self.counts[channel_id] = self.counts.get(channel_id, 0) + 1
+        old = self.spans.get(channel_id)
+        self.spans[channel_id] = (
+            Span(log_ns, log_ns)
+            if old is None
+            else Span(min(old.start_ns, log_ns), max(old.end_ns, log_ns))
+        )
+
+    def settle(self) -> None:
+        """Take start and end from the messages."""
+        if self.spans:
+            self.start_ns = min(span.start_ns for span in self.spans.values())
+            self.end_ns = max(span.end_ns for span in self.spans.values())
+
+
+class Raw(NamedTuple):
+    """A message record within a chunk's records."""
+
+    channel_id: int
+    sequence: int
+    log_ns: int
+    publish_ns: int
+    start: int  # of the record
+    data_start: int
+    end: int
+
+
+def load(source: Source, chunk: Chunk, buffer: bytearray) -> memoryview:
+    """Read and decompress a chunk's records, and check its CRC where it carries one.
+
+    Raises:
+        DamagedBagError: with file and offset.
+    """
+    if chunk.is_loose:
+        return source.read(chunk.offset, chunk.length)
+    body = source.read(chunk.offset + r.RECORD_HEAD.size, chunk.length - r.RECORD_HEAD.size)
+    try:
+        fields = r.Fields(body)
+        _, _, size, crc = fields.unpack(r.CHUNK_HEAD)
+        name = fields.text()
+        packed = fields.take(fields.u64())
+        records = decompress(packed, name, size, buffer)
+    except (r.CutOffError, CorruptChunkError) as error:
+        raise damaged(source, chunk, error) from None
+    if crc and crc32(records) != crc:
+        raise damaged(source, chunk, CorruptChunkError("its checksum is wrong"))
+    return records
+
+
+def damaged(source: Source, chunk: Chunk, error: Exception) -> DamagedBagError:
+    """Say which chunk is damaged, and how."""
+    what = "records" if chunk.is_loose else "chunk"
+    return DamagedBagError(f"{source.path}: {what} at byte {chunk.offset}: {error}")
+
+
+def records_of(records: memoryview) -> Iterator[tuple[int, int, int, int]]:
+    """Yield (opcode, record start, body start, end) of records.
+
+    Raises:
+        CutOffError: the last one is cut off.
+    """
+    at, end = 0, len(records)
+    head, unpack = r.RECORD_HEAD.size, r.RECORD_HEAD.unpack_from
+    while at < end:
+        if at + head > end:
+            msg = f"a record is cut off at its byte {at}"
+            raise r.CutOffError(msg)
+        opcode, length = unpack(records, at)
+        stop = at + head + length
+        if stop > end:
+            msg = f"a record of {length} bytes is cut off at its byte {at}"
+            raise r.CutOffError(msg)
+        yield opcode, at, at + head, stop
+        at = stop
+
+
+def messages_of(records: memoryview) -> Iterator[Raw]:
+    """Yield all messages in the order in which they stand."""
+    for opcode, start, body, end in records_of(records):
+        if opcode == r.MESSAGE:
+            yield raw_message(records, start, body, end)
+
+
+def raw_message(records: memoryview, start: int, body: int, end: int) -> Raw:
+    """Read a message's head."""
+    data_start = body + r.MESSAGE_HEAD.size
+    if data_start > end:
+        msg = f"a message is cut off at its byte {start}"
+        raise r.CutOffError(msg)
+    id_, sequence, log_ns, publish_ns = r.MESSAGE_HEAD.unpack_from(records, body)
+    return Raw(id_, sequence, log_ns, publish_ns, start, data_start, end)
+
+
+def indexed_messages(
+    source: Source, chunk: Chunk, records: memoryview, channel_ids: set[int]
+) -> list[Raw]:
+    """Find the messages of some channels by the chunk's indexes, in the order they stand in.
+
+    Raises:
+        CutOffError: an index points to what is no such message.
+    """
+    found = []
+    for id_, pairs in message_indexes(source, chunk):
+        if id_ not in channel_ids:
+            continue
+        for log_ns, offset in pairs.tolist():
+            found.append(_message_at(records, offset, id_, log_ns))
+    found.sort(key=lambda raw: raw.start)
+    return found
+
+
+def _message_at(records: memoryview, offset: int, channel_id: int, log_ns: int) -> Raw:
+    body = offset + r.RECORD_HEAD.size
+    if body <= len(records):
+        opcode, length = r.RECORD_HEAD.unpack_from(records, offset)
+        if opcode == r.MESSAGE and body + length <= len(records):
+            raw = raw_message(records, offset, body, body + length)
+            if (raw.channel_id, raw.log_ns) == (channel_id, log_ns):
+                return raw
+    msg = f"a message index points to byte {offset}, where its message is not"
+    raise r.CutOffError(msg)
+
+
+def message_indexes(source: Source, chunk: Chunk) -> Iterator[tuple[int, np.ndarray]]:
+    """Yield (channel id, (n, 2) uint64 of time and offset) of a chunk's message indexes.
+
+    Raises:
+        CutOffError: they are cut off.
+    """
+    data = source.read(chunk.end, chunk.index_length)
+    for opcode, _, body, end in records_of(data):
+        if opcode == r.MESSAGE_INDEX:
+            id_, pairs = r.read_message_index(data[body:end])
+            yield id_, np.frombuffer(pairs, "<u8").reshape(-1, 2)

@@ -1,0 +1,317 @@
+"""What an MCAP file holds and where: from its summary if that is sane, else by going through it."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from bagnoise.bags import mcap_records as r
+from bagnoise.bags.mcap_chunk import (
+    Chunk,
+    damaged,
+    load,
+    message_indexes,
+    raw_message,
+    records_of,
+)
+from bagnoise.bags.mcap_compression import crc32
+from bagnoise.bags.model import Span
+from bagnoise.errors import DamagedBagError
+
+if TYPE_CHECKING:
+    from bagnoise.bags.mcap_source import Source
+
+_LOOSE_BYTES = 1 << 20  # loose messages are handled in stretches of about a chunk
+
+
+@dataclass
+class Layout:
+    """A file's contents by its own ids; offsets are (offset, length with head) of records.
+
+    Attributes:
+        problem: why the summary could not be used, if it could not.
+        data_end: where the data section ends.
+    """
+
+    profile: str = ""
+    library: str = ""
+    schemas: dict[int, r.SchemaRecord] = field(default_factory=dict)
+    channels: dict[int, r.ChannelRecord] = field(default_factory=dict)
+    chunks: list[Chunk] = field(default_factory=list)
+    attachments: list[tuple[int, int]] = field(default_factory=list)
+    metadata: list[tuple[int, int]] = field(default_factory=list)
+    statistics: r.StatisticsRecord | None = None
+    warnings: list[str] = field(default_factory=list)
+    problem: str | None = None
+    fingerprint: str = ""
+    data_end: int = 0
+
+    def add(self, opcode: int, body: memoryview) -> None:
+        """Take a schema or channel; of two with one id the first counts."""
+        if opcode == r.SCHEMA:
+            schema = r.read_schema(body)
+            self.schemas.setdefault(schema.id, schema)
+        elif opcode == r.CHANNEL:
+            channel = r.read_channel(body)
+            self.channels.setdefault(channel.id, channel)
+
+
+def read_layout(source: Source, *, recover: bool = False) -> Layout:
+    """Find out what a file holds.
+
+    Raises:
+        DamagedBagError: it is cut off or altered; with ``recover`` only if nothing can be read.
+    """
+    layout = Layout()
+    data_start = _read_header(source, layout)
+    try:
+        if _read_summary(source, layout):
+            return layout
+    except (r.CutOffError, DamagedBagError) as error:
+        layout.problem = str(error)
+        if not recover:
+            raise _named(source, error) from None
+    scanned = Layout(layout.profile, layout.library)
+    scanned.problem = layout.problem
+    scanned.statistics = layout.statistics
+    _scan(source, scanned, data_start, recover=recover)
+    _compare(source, scanned)
+    scanned.fingerprint = layout.fingerprint or _file_hash(source)
+    return scanned
+
+
+def _named(source: Source, error: Exception) -> DamagedBagError:
+    if isinstance(error, DamagedBagError):
+        return error
+    return DamagedBagError(f"{source.path}: its summary is damaged: {error}")
+
+
+def _read_header(source: Source, layout: Layout) -> int:
+    """Read magic and header; return where the data begins."""
+    start = len(r.MAGIC)
+    if bytes(source.peek(0, start)) != r.MAGIC:
+        msg = f"{source.path}: does not begin as an MCAP file"
+        raise DamagedBagError(msg)
+    opcode, offset, length = next(source.records(start, source.size), (0, start, 0))
+    if opcode != r.HEADER:
+        msg = f"{source.path}: no header at byte {start}"
+        raise DamagedBagError(msg)
+    try:
+        fields = r.Fields(source.body(offset, length))
+        layout.profile, layout.library = fields.text(), fields.text()
+    except r.CutOffError as error:
+        msg = f"{source.path}: its header at byte {start} is damaged: {error}"
+        raise DamagedBagError(msg) from None
+    return offset + length
+
+
+def _read_summary(source: Source, layout: Layout) -> bool:
+    """Fill the layout from the summary; False if there is none that tells all.
+
+    Raises:
+        DamagedBagError, CutOffError: it is damaged or the file is cut off.
+    """
+    footer_at = source.size - r.FOOTER_BYTES
+    if footer_at < len(r.MAGIC):
+        raise source.cut_off(footer_at, r.FOOTER_BYTES)
+    tail = source.read(footer_at, r.FOOTER_BYTES)
+    opcode, length = r.RECORD_HEAD.unpack_from(tail)
+    if bytes(tail[-len(r.MAGIC) :]) != r.MAGIC or (opcode, length) != (
+        r.FOOTER,
+        r.FOOTER_BODY.size,
+    ):
+        msg = f"{source.path}: cut off: no footer at its end (byte {footer_at})"
+        raise DamagedBagError(msg)
+    summary_at, offsets_at, crc = r.FOOTER_BODY.unpack_from(tail, r.RECORD_HEAD.size)
+    if summary_at == 0:
+        layout.data_end = footer_at
+        return False
+    if not len(r.MAGIC) <= summary_at <= footer_at or (
+        offsets_at and not summary_at <= offsets_at <= footer_at
+    ):
+        msg = f"{source.path}: its footer at byte {footer_at} points out of the file"
+        raise DamagedBagError(msg)
+    body = source.read(summary_at, footer_at - summary_at)
+    covered = r.RECORD_HEAD.size + r.FOOTER_BODY.size - 4
+    if crc and crc != crc32(bytes(body) + bytes(tail[:covered])):
+        msg = f"{source.path}: the checksum of the summary at byte {summary_at} is wrong"
+        raise DamagedBagError(msg)
+    layout.fingerprint = hashlib.sha256(body).hexdigest()
+    layout.data_end = summary_at
+    _take_summary(layout, body)
+    return _is_complete(source, layout)
+
+
+def _take_summary(layout: Layout, summary: memoryview) -> None:
+    for opcode, _, start, end in records_of(summary):
+        body = summary[start:end]
+        if opcode in {r.SCHEMA, r.CHANNEL}:
+            layout.add(opcode, body)
+        elif opcode == r.CHUNK_INDEX:
+            index = r.read_chunk_index(body)
+            layout.chunks.append(
+                Chunk(
+                    index.offset,
+                    index.length,
+                    index.start_ns,
+                    index.end_ns,
+                    dict(index.index_offsets),
+                    index.index_length,
+                    index.compression,
+                    index.compressed_bytes,
+                    index.uncompressed_bytes,
+                )
+            )
+        elif opcode == r.STATISTICS:
+            layout.statistics = r.read_statistics(body)
+        elif opcode in {r.ATTACHMENT_INDEX, r.METADATA_INDEX}:
+            fields = r.Fields(body)
+            place = fields.u64(), fields.u64()
+            (layout.attachments if opcode == r.ATTACHMENT_INDEX else layout.metadata).append(place)
+    layout.chunks.sort(key=lambda chunk: chunk.offset)
+
+
+def _is_complete(source: Source, layout: Layout) -> bool:
+    """Whether the summary's chunks, with their message indexes, hold all that it counts."""
+    statistics = layout.statistics
+    if statistics is None:
+        return False
+    wanted = (statistics.chunk_count, statistics.attachment_count, statistics.metadata_count)
+    if wanted != (len(layout.chunks), len(layout.attachments), len(layout.metadata)):
+        return False
+    end = 0
+    for chunk in layout.chunks:
+        if chunk.offset < end or chunk.end + chunk.index_length > layout.data_end:
+            return False
+        end = chunk.end + chunk.index_length
+        opcode, length = r.RECORD_HEAD.unpack(source.peek(chunk.offset, r.RECORD_HEAD.size))
+        if (opcode, length) != (r.CHUNK, chunk.length - r.RECORD_HEAD.size):
+            return False
+        if not _count_by_index(source, layout, chunk):
+            return False
+    found = sum(sum(chunk.counts.values()) for chunk in layout.chunks)
+    return found == statistics.message_count
+
+
+def _count_by_index(source: Source, layout: Layout, chunk: Chunk) -> bool:
+    """Count a chunk's messages by its message indexes; False if they cannot be believed."""
+    try:
+        for id_, pairs in message_indexes(source, chunk):
+            if not len(pairs):
+                continue
+            times = pairs[:, 0]
+            chunk.counts[id_] = chunk.counts.get(id_, 0) + len(times)
+            chunk.spans[id_] = Span(int(times.min()), int(times.max()))
+    except r.CutOffError:
+        return False
+    if not chunk.counts:
+        return False
+    claimed = chunk.start_ns, chunk.end_ns
+    chunk.settle()
+    known = all(id_ in layout.channels for id_ in chunk.counts)
+    chunk.is_sound = known and claimed == (chunk.start_ns, chunk.end_ns)
+    return known
+
+
+def _scan(source: Source, layout: Layout, start: int, *, recover: bool) -> None:
+    """Go through the data section from record to record."""
+    end = layout.data_end or source.size
+    loose: Chunk | None = None
+    try:
+        for opcode, offset, length in source.records(start, end):
+            if opcode in {r.DATA_END, r.FOOTER}:
+                layout.data_end = offset
+                break
+            if opcode == r.MESSAGE:
+                loose = _add_loose(source, layout, loose, offset, length)
+                continue
+            loose = None
+            _take_record(source, layout, opcode, offset, length, recover=recover)
+    except (DamagedBagError, r.CutOffError) as error:
+        if not recover:
+            raise _named(source, error) from None
+        layout.warnings.append(f"{error}; what follows is lost")
+    layout.data_end = layout.data_end or source.size
+
+
+def _take_record(
+    source: Source, layout: Layout, opcode: int, offset: int, length: int, *, recover: bool
+) -> None:
+    if opcode in {r.SCHEMA, r.CHANNEL}:
+        layout.add(opcode, source.body(offset, length))
+    elif opcode == r.ATTACHMENT:
+        layout.attachments.append((offset, length))
+    elif opcode == r.METADATA:
+        layout.metadata.append((offset, length))
+    elif opcode == r.CHUNK:
+        chunk = Chunk(offset, length)
+        try:
+            _count_by_content(source, layout, chunk)
+        except DamagedBagError as error:
+            if not recover:
+                raise
+            layout.warnings.append(f"{error}; its messages are lost")
+            return
+        layout.chunks.append(chunk)
+    elif opcode == r.MESSAGE_INDEX and layout.chunks:
+        chunk = layout.chunks[-1]
+        if offset == chunk.end + chunk.index_length:
+            id_, _ = r.read_message_index(source.body(offset, length))
+            chunk.index_offsets[id_] = offset
+            chunk.index_length += length
+
+
+def _count_by_content(source: Source, layout: Layout, chunk: Chunk) -> None:
+    """Decompress a chunk, count its messages, and learn its schemas and channels."""
+    head = r.Fields(source.body(chunk.offset, chunk.length))
+    try:
+        *_, chunk.uncompressed_bytes, _ = head.unpack(r.CHUNK_HEAD)
+        chunk.compression = head.text()
+        chunk.compressed_bytes = head.u64()
+        records = load(source, chunk, bytearray())
+        for opcode, start, body, end in records_of(records):
+            if opcode == r.MESSAGE:
+                raw = raw_message(records, start, body, end)
+                chunk.note(raw.channel_id, raw.log_ns)
+            else:
+                layout.add(opcode, records[body:end])
+    except r.CutOffError as error:
+        raise damaged(source, chunk, error) from None
+    chunk.settle()
+
+
+def _add_loose(
+    source: Source, layout: Layout, loose: Chunk | None, offset: int, length: int
+) -> Chunk:
+    """Count a message outside of chunks, into a stretch of its own."""
+    head = source.peek(offset, min(length, r.RECORD_HEAD.size + r.MESSAGE_HEAD.size))
+    raw = raw_message(head, 0, r.RECORD_HEAD.size, length)
+    if loose is None or loose.end != offset or loose.length >= _LOOSE_BYTES:
+        loose = Chunk(offset, 0, is_loose=True)
+        layout.chunks.append(loose)
+    loose.length += length
+    loose.uncompressed_bytes = loose.length
+    loose.note(raw.channel_id, raw.log_ns)
+    loose.settle()
+    return loose
+
+
+def _compare(source: Source, layout: Layout) -> None:
+    """Say where the file's statistics disagree with what is there."""
+    if layout.statistics is None:
+        return
+    found = sum(sum(chunk.counts.values()) for chunk in layout.chunks)
+    if found != layout.statistics.message_count:
+        layout.warnings.append(
+            f"{source.path}: its statistics count {layout.statistics.message_count} messages, "
+            f"there are {found}"
+        )
+
+
+def _file_hash(source: Source) -> str:
+    state = hashlib.sha256()
+    step = 1 << 20
+    for at in range(0, source.size, step):
+        state.update(source.read(at, min(step, source.size - at)))
+    return state.hexdigest()

@@ -1,0 +1,157 @@
+"""Messages of MCAP chunks in log-time order, with few chunks in memory at a time.
+
+Chunks are loaded in the order of their first message; a message is given out once no chunk that is
+still to come can hold an earlier one. Buffers are lent and reused: fresh ones of several megabytes
+would cost as much as the decompression.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import deque
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from bagnoise.bags import mcap_records as r
+from bagnoise.bags.mcap_chunk import Raw, damaged, indexed_messages, load, messages_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from concurrent.futures import Executor, Future
+
+    from bagnoise.bags.mcap_chunk import Chunk
+    from bagnoise.bags.mcap_source import Source
+
+_MAX_SPARE = 8
+
+
+class Place(NamedTuple):
+    """A chunk of one of several files; ``file`` is the file's position among them."""
+
+    file: int
+    source: Source
+    chunk: Chunk
+
+
+@dataclass
+class Loan:
+    """A chunk in memory; whoever uses it holds it, and its buffer is reused when none does."""
+
+    place: Place
+    raws: list[Raw]
+    records: memoryview
+    buffer: bytearray
+    pool: list[bytearray]
+    holders: int = 0
+
+    def hold(self) -> None:
+        """Keep the buffer."""
+        self.holders += 1
+
+    def release(self) -> None:
+        """Let go of the buffer."""
+        self.holders -= 1
+        if self.holders == 0:
+            self.records = memoryview(b"")
+            if len(self.pool) < _MAX_SPARE:
+                self.pool.append(self.buffer)
+
+
+class Found(NamedTuple):
+    """A message in time order; valid until the next is asked for, unless its loan is held."""
+
+    log_ns: int
+    file: int
+    chunk_offset: int
+    start: int
+    raw: Raw
+    loan: Loan
+
+
+@dataclass
+class Reading:
+    """What is to be read: the places, and of each file which channel ids.
+
+    Attributes:
+        places: in any order; sorted by first message, then file and offset.
+        wanted: channel ids by file position.
+        start_ns, end_ns: only messages from here, and before there.
+        executor: decompresses ahead of time, if there is one.
+        ahead: how many chunks.
+    """
+
+    places: Sequence[Place]
+    wanted: Sequence[set[int]]
+    start_ns: int | None = None
+    end_ns: int | None = None
+    executor: Executor | None = None
+    ahead: int = 2
+    pool: list[bytearray] = field(default_factory=list)
+
+    def __iter__(self) -> Iterator[Found]:
+        """Yield the messages by (log time, file, offset)."""
+        pending: list[Found] = []
+        for loan in self._loans():
+            first_ns = loan.place.chunk.start_ns
+            ready = bisect_left(pending, first_ns, key=lambda found: found.log_ns)
+            yield from _lend(pending[:ready])
+            pending = pending[ready:]
+            pending += self._select(loan)
+            pending.sort(key=lambda found: found[:4])
+        yield from _lend(pending)
+
+    def _loans(self) -> Iterator[Loan]:
+        """Load the chunks in order, some of them ahead."""
+        order = sorted(self.places, key=lambda p: (p.chunk.start_ns, p.file, p.chunk.offset))
+        if self.executor is None:
+            yield from map(self._load, order)
+            return
+        waiting: deque[Future[Loan]] = deque()
+        for place in order:
+            waiting.append(self.executor.submit(self._load, place))
+            if len(waiting) > self.ahead:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+
+    def _load(self, place: Place) -> Loan:
+        """Decompress a chunk and find its wanted messages."""
+        try:
+            buffer = self.pool.pop()
+        except IndexError:
+            buffer = bytearray()
+        _, source, chunk = place
+        records = load(source, chunk, buffer)
+        wanted = self.wanted[place.file]
+        try:
+            if chunk.is_sound and not wanted.issuperset(chunk.counts):
+                raws = indexed_messages(source, chunk, records, wanted)
+            else:
+                raws = [raw for raw in messages_of(records) if raw.channel_id in wanted]
+        except r.CutOffError as error:
+            raise damaged(source, chunk, error) from None
+        used = records.obj
+        return Loan(
+            place, raws, records, used if isinstance(used, bytearray) else buffer, self.pool
+        )
+
+    def _select(self, loan: Loan) -> list[Found]:
+        low = -1 if self.start_ns is None else self.start_ns
+        high = 1 << 64 if self.end_ns is None else self.end_ns
+        file, _, chunk = loan.place
+        found = [
+            Found(raw.log_ns, file, chunk.offset, raw.start, raw, loan)
+            for raw in loan.raws
+            if low <= raw.log_ns < high
+        ]
+        loan.holders += len(found)
+        if not found:
+            loan.hold()
+            loan.release()
+        return found
+
+
+def _lend(found: list[Found]) -> Iterator[Found]:
+    for one in found:
+        yield one
+        one.loan.release()

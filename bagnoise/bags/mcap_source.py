@@ -1,0 +1,88 @@
+"""Positioned reads of a file, and the hop from record to record."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from bagnoise.bags import mcap_records as r
+from bagnoise.errors import DamagedBagError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+_WINDOW_BYTES = 1 << 16
+
+
+class Source:
+    """An open file, read by position."""
+
+    def __init__(self, path: Path) -> None:
+        """Open it."""
+        self.path = path
+        self._file = path.open("rb", buffering=0)
+        self.fd = self._file.fileno()
+        self.size = os.fstat(self.fd).st_size
+        self._window_at = 0
+        self._window = b""
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def read(self, offset: int, count: int) -> memoryview:
+        """Return exactly these bytes.
+
+        Raises:
+            DamagedBagError: the file ends before.
+        """
+        if offset < 0 or offset + count > self.size:
+            raise self.cut_off(offset, count)
+        data = os.pread(self.fd, count, offset)
+        while len(data) < count:  # a read of more than 2 GiB comes in parts
+            more = os.pread(self.fd, count - len(data), offset + len(data))
+            if not more:
+                raise self.cut_off(offset, count)
+            data += more
+        return memoryview(data)
+
+    def cut_off(self, offset: int, count: int) -> DamagedBagError:
+        """Say that the file ends too early."""
+        return DamagedBagError(
+            f"{self.path}: cut off: {count} bytes at byte {offset} reach beyond the end of the "
+            f"file at byte {self.size}"
+        )
+
+    def peek(self, offset: int, count: int) -> memoryview:
+        """Return these bytes, or fewer at the end of the file; small reads share a window."""
+        if not self._window_at <= offset <= offset + count <= self._window_at + len(self._window):
+            self._window = os.pread(self.fd, max(count, _WINDOW_BYTES), offset)
+            self._window_at = offset
+        start = offset - self._window_at
+        return memoryview(self._window)[start : start + count]
+
+    def records(self, start: int, end: int) -> Iterator[tuple[int, int, int]]:
+        """Hop over the records of a range: yield (opcode, offset, length with its head).
+
+        Raises:
+            DamagedBagError: a record does not fit the range.
+        """
+        at, head = start, r.RECORD_HEAD.size
+        while at < end:
+            raw = self.peek(at, head)
+            if len(raw) < head or at + head > end:
+                raise self.cut_off(at, head)
+            opcode, length = r.RECORD_HEAD.unpack(raw)
+            if at + head + length > end:
+                msg = (
+                    f"{self.path}: cut off or damaged: the record of {length} bytes at byte {at} "
+                    f"(opcode {opcode}) reaches beyond byte {end}"
+                )
+                raise DamagedBagError(msg)
+            yield opcode, at, head + length
+            at += head + length
+
+    def body(self, offset: int, length: int) -> memoryview:
+        """Return the body of a record."""
+        return self.read(offset + r.RECORD_HEAD.size, length - r.RECORD_HEAD.size)
