@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bagnoise.bags import mcap_records as r
 from bagnoise.bags.mcap_compression import Compression, compress, crc32
+from bagnoise.bags.model import Span
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -83,7 +84,7 @@ class McapOutput:
         self._at = 0
         self._executor = ThreadPoolExecutor(workers, "bagnoise-compress")
         self._limit = 2 * workers
-        self._waiting: deque[Future[_Made]] = deque()
+        self._waiting: deque[tuple[Future[_Made], Callable[[], None]]] = deque()
         self._schemas: dict[int, r.SchemaRecord] = {}
         self._channels: dict[int, r.ChannelRecord] = {}
         self._chunk_indexes: list[r.ChunkIndexRecord] = []
@@ -116,9 +117,9 @@ class McapOutput:
         if not builder.pairs:
             then()
             return
-        self._waiting.append(self._executor.submit(_make_chunk, builder, how, then))
+        self._waiting.append((self._executor.submit(_make_chunk, builder, how), then))
         while len(self._waiting) > self._limit:
-            self._write_made(self._waiting.popleft().result())
+            self._write_next()
 
     def copy_chunk(self, source: Source, chunk: Chunk) -> None:
         """Write a chunk and its message indexes as they are."""
@@ -191,6 +192,14 @@ class McapOutput:
         self._file.close()
         self._executor.shutdown()
 
+    @property
+    def span(self) -> Span | None:
+        """First and last log time of what has been written."""
+        indexes = self._chunk_indexes
+        if not indexes:
+            return None
+        return Span(min(i.start_ns for i in indexes), max(i.end_ns for i in indexes))
+
     def abort(self) -> None:
         """Let go of the file."""
         self._executor.shutdown(cancel_futures=True)
@@ -205,8 +214,8 @@ class McapOutput:
             len(self._attachment_indexes),
             len(self._metadata_indexes),
             len(indexes),
-            min((index.start_ns for index in indexes), default=0),
-            max((index.end_ns for index in indexes), default=0),
+            self.span.start_ns if self.span else 0,
+            self.span.end_ns if self.span else 0,
             {id_: self._counts.get(id_, 0) for id_ in self._channels},
         )
 
@@ -216,7 +225,12 @@ class McapOutput:
 
     def _drain(self) -> None:
         while self._waiting:
-            self._write_made(self._waiting.popleft().result())
+            self._write_next()
+
+    def _write_next(self) -> None:
+        future, then = self._waiting.popleft()
+        self._write_made(future.result())
+        then()
 
     def _write_made(self, made: _Made) -> None:
         offset = self._at
@@ -268,11 +282,10 @@ class McapOutput:
 _CANNOT_COPY = {18, 22, 38, 95}  # EXDEV, EINVAL, ENOSYS, EOPNOTSUPP
 
 
-def _make_chunk(builder: ChunkBuilder, how: Compression, then: Callable[[], None]) -> _Made:
+def _make_chunk(builder: ChunkBuilder, how: Compression) -> _Made:
     """Compress a chunk and build its indexes."""
     records = b"".join(builder.parts)
     builder.parts.clear()
-    then()
     packed = compress(records, how)
     name = r.text(how.name)
     head = r.RECORD_HEAD.pack(

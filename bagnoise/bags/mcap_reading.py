@@ -16,7 +16,7 @@ from bagnoise.bags import mcap_records as r
 from bagnoise.bags.mcap_chunk import Raw, damaged, indexed_messages, load, messages_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from concurrent.futures import Executor, Future
 
     from bagnoise.bags.mcap_chunk import Chunk
@@ -78,6 +78,7 @@ class Reading:
         start_ns, end_ns: only messages from here, and before there.
         executor: decompresses ahead of time, if there is one.
         ahead: how many chunks.
+        on_load: told of each chunk and how many of its messages will be given.
     """
 
     places: Sequence[Place]
@@ -87,6 +88,7 @@ class Reading:
     executor: Executor | None = None
     ahead: int = 2
     pool: list[bytearray] = field(default_factory=list)
+    on_load: Callable[[Loan, int], None] | None = None
 
     def __iter__(self) -> Iterator[Found]:
         """Yield the messages by (log time, file, offset)."""
@@ -144,10 +146,10 @@ class Reading:
             for raw in loan.raws
             if low <= raw.log_ns < high
         ]
-        loan.holders += len(found)
-        if not found:
-            loan.hold()
-            loan.release()
+        loan.holders += len(found) + 1
+        if self.on_load is not None:
+            self.on_load(loan, len(found))
+        loan.release()
         return found
 
 

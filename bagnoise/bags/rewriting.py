@@ -118,7 +118,28 @@ class _Job:
         if self.bag.custom_data and CUSTOM_DATA_RECORD not in known:
             record = MetadataRecord(CUSTOM_DATA_RECORD, self.bag.custom_data)
             self.records.insert(0, record)
-        self._run_generic(self._mcap_writer(partial))
+        if not self._copy_chunks(partial):
+            self._run_generic(self._mcap_writer(partial))
+
+    def _copy_chunks(self, path: Path) -> bool:
+        """Copy chunks unread, where that gives the same; False if it does not."""
+        if self.bag.format != "mcap":
+            return False
+        from bagnoise.bags.mcap_bag import McapBag  # noqa: PLC0415 - lazy
+        from bagnoise.bags.mcap_rewrite import ChunkRewrite, can_copy_chunks  # noqa: PLC0415
+
+        if not isinstance(self.bag, McapBag) or not can_copy_chunks(self.bag, self.options):
+            return False
+        self.report = ChunkRewrite(
+            self.bag,
+            path,
+            self.edit,
+            selection=self.selection,
+            options=self.options,
+            compression=written_compression(self.bag, self.options),
+            records=self.records,
+        ).run(self.progress)
+        return True
 
     def _run_directory(self, partial: Path) -> None:
         if self.format == "sqlite3" and self.bag.format == "sqlite3" and self._copy(partial):
