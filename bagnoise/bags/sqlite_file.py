@@ -66,19 +66,19 @@ class SqliteFile:
 
     def _make_readable(self) -> str:
         """Return the URI to open: the file itself, or a private copy where a log belongs to it."""
-        wal = self.path.with_name(self.path.name + "-wal")
-        journal = self.path.with_name(self.path.name + "-journal")
+        path = self.path.resolve()  # sqlite keeps its logs beside the real file
+        wal, journal = (path.with_name(path.name + suffix) for suffix in ("-wal", "-journal"))
         if _is_filled(wal):
             self._private = PrivateFolder()
-            linked = self._private.link_or_copy(self.path)  # a read-only reader never checkpoints
+            linked = self._private.link_or_copy(path)  # a read-only reader never checkpoints
             self._private.copy(wal)
             return f"{linked.as_uri()}?mode=ro"
         if _is_filled(journal):
             self._private = PrivateFolder()
-            copied = self._private.copy(self.path)  # rolling back writes into the database
+            copied = self._private.copy(path)  # rolling back writes into the database
             self._private.copy(journal)
             return f"{copied.as_uri()}?mode=rw"
-        return f"{self.path.absolute().as_uri()}?mode=ro&immutable=1"
+        return f"{path.as_uri()}?mode=ro&immutable=1"
 
     @property
     def is_plain(self) -> bool:
@@ -87,9 +87,10 @@ class SqliteFile:
 
     def copy_to(self, target: Path) -> None:
         """Copy the database, and the log that belongs to it, to be opened and changed there."""
-        shutil.copyfile(self.path, target)
+        path = self.path.resolve()
+        shutil.copyfile(path, target)
         for suffix in ("-wal", "-journal"):
-            log = self.path.with_name(self.path.name + suffix)
+            log = path.with_name(path.name + suffix)
             if _is_filled(log):
                 shutil.copyfile(log, target.with_name(target.name + suffix))
 

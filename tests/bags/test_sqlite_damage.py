@@ -182,6 +182,12 @@ def test_uncheckpointed_log_is_read_and_nothing_is_touched(crashed: Path) -> Non
     assert [path.stat().st_mtime_ns for path in sorted(crashed.iterdir())] == stamps
 
 
+def test_log_beside_the_file_that_a_link_leads_to(crashed: Path, tmp_path: Path) -> None:
+    (tmp_path / "link.db3").symlink_to(crashed / "x.db3")
+    with open_bag(tmp_path / "link.db3") as bag:
+        assert len(found_rows(bag)) == 51
+
+
 def test_log_in_a_read_only_folder(crashed: Path) -> None:
     crashed.chmod(0o555)
     try:
