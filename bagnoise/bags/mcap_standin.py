@@ -9,6 +9,7 @@ from mcap.exceptions import McapError
 from mcap.reader import SeekingReader
 from mcap.writer import CompressionType, Writer
 
+from bagnoise.bags.generic import rewrite_generic
 from bagnoise.bags.merge import merge_by_time
 from bagnoise.bags.model import (
     Attachment,
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mcap.records import Statistics
+
+    from bagnoise.bags.model import Edit, Progress, Selection, WriteReport
 
 
 class McapBag(Bag):
@@ -209,3 +212,26 @@ class McapWriter:
 
     def abort(self) -> None:
         self._stream.close()
+
+
+def rewrite_mcap(
+    bag: McapBag,
+    target: Path,
+    edit: Edit,
+    *,
+    selection: Selection,
+    options: WriteOptions,
+    records: Sequence[MetadataRecord],
+    progress: Progress | None,
+) -> WriteReport:
+    """Rewrite MCAP to one MCAP file."""
+    size = sum(path.stat().st_size for path in bag._paths)  # noqa: SLF001
+    return rewrite_generic(
+        bag,
+        McapWriter(target, options),
+        edit,
+        selection=selection,
+        records=records,
+        progress=progress,
+        total_bytes=size,
+    )

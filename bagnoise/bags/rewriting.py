@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bagnoise.bags.directory_writer import DirectoryWriter
+from bagnoise.bags.directory_writer import DirectoryWriter, storage_name, write_metadata
 from bagnoise.bags.generic import rewrite_generic
 from bagnoise.bags.metadata import check_version
 from bagnoise.bags.model import MetadataRecord, Selection, WriteOptions
 from bagnoise.bags.opening import open_bag
 from bagnoise.bags.publish import check_target, publish
 from bagnoise.bags.sqlite_writer import LARGE_PAGE_BYTES, SMALL_PAGE_BYTES
+from bagnoise.bags.stats import describe
 from bagnoise.errors import BagError, UsageError
 
 if TYPE_CHECKING:
@@ -116,10 +117,11 @@ class _Job:
         if self.bag.custom_data and CUSTOM_DATA_RECORD not in known:
             record = MetadataRecord(CUSTOM_DATA_RECORD, self.bag.custom_data)
             self.records.insert(0, record)
-        self._run_generic(self._mcap_writer(partial))
+        if not self._run_mcap(partial):
+            self._run_generic(self._mcap_writer(partial))
 
     def _run_directory(self, partial: Path) -> None:
-        if self.format == "sqlite3" and self.bag.format == "sqlite3" and self._copy(partial):
+        if self.format == self.bag.format and self._copy(partial):
             return
         writer = DirectoryWriter(
             partial,
@@ -133,16 +135,51 @@ class _Job:
         self._run_generic(writer)
 
     def _copy(self, partial: Path) -> bool:
-        """Copy and change the file, where that gives the same; False if it does not."""
+        """Copy what does not change, where that gives the same; False if it does not."""
+        if self.format == "sqlite3":
+            return self._copy_sqlite(partial)
+        if self.options.split_bytes is not None or self.options.split_ns is not None:
+            return False
+        name = storage_name(self.target.name, "mcap", 0)
+        partial.mkdir()
+        if not self._run_mcap(partial / name):
+            partial.rmdir()
+            return False
+        with open_bag(partial / name) as output:
+            stats = describe(output, name)
+        version, custom_data = self.options.metadata_version, self.bag.custom_data
+        write_metadata(partial, [stats], "mcap", version, custom_data)
+        return True
+
+    def _run_mcap(self, path: Path) -> bool:
+        """Rewrite MCAP to MCAP, chunk by chunk; False if the source is no such bag."""
+        if self.bag.format != "mcap":
+            return False
+        from bagnoise.bags.mcap_standin import McapBag, rewrite_mcap  # noqa: PLC0415 - lazy
+
+        if not isinstance(self.bag, McapBag):  # its messages are compressed one by one
+            return False
+        self.report = rewrite_mcap(
+            self.bag,
+            path,
+            self.edit,
+            selection=self.selection,
+            options=self.options,
+            records=self.records,
+            progress=self.progress,
+        )
+        return True
+
+    def _copy_sqlite(self, partial: Path) -> bool:
         from bagnoise.bags.sqlite_bag import SqliteBag  # noqa: PLC0415 - lazy
         from bagnoise.bags.sqlite_rewrite import SqliteCopy, can_copy  # noqa: PLC0415 - lazy
 
+        if not isinstance(self.bag, SqliteBag):
+            return False
         if not can_copy(self.bag, self.selection, self.options):
             return False
-        assert isinstance(self.bag, SqliteBag)
-        copy = SqliteCopy(
-            self.bag, partial, self.target.name, self.edit, self.options, self.records
-        )
+        name = self.target.name
+        copy = SqliteCopy(self.bag, partial, name, self.edit, self.options, self.records)
         self.report = copy.run(self.progress, self.input_bytes)
         return True
 
