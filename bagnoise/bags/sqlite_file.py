@@ -126,7 +126,18 @@ class SqliteFile:
             stats[topic_id] = TopicStats(
                 count, self._whole(start_ns, topic_id), self._whole(end_ns, topic_id)
             )
+        self._check_index(connection, orphans + sum(entry.count for entry in stats.values()))
         return stats, orphans
+
+    def _check_index(self, connection: sqlite3.Connection, rows: int) -> None:
+        """Refuse an index that leads to more or fewer rows than there are: it would hide them."""
+        if self.time_index is None:
+            return
+        query = f"SELECT count(*) FROM messages INDEXED BY {self.time_index}"  # noqa: S608
+        (indexed,) = connection.execute(query).fetchone()
+        if indexed != rows:
+            msg = f"{self.path}: damaged: {rows} messages, but {indexed} entries in their index"
+            raise DamagedBagError(msg)
 
     def _whole(self, value: object, topic_id: int) -> int:
         if not isinstance(value, int):
