@@ -151,7 +151,11 @@ class _Reading:
         start_ns, end_ns = self._bounds
         with self._path.open("rb") as stream:
             reader = SeekingReader(stream, validate_crcs=True)
-            for _, record, m in reader.iter_messages(start_time=start_ns, end_time=end_ns):
+            for _, record, m in reader.iter_messages():
+                if start_ns is not None and m.log_time < start_ns:
+                    continue
+                if end_ns is not None and m.log_time >= end_ns:
+                    return
                 channel = self._by_id[record.id]
                 if self._channels is None or channel.id in self._channels:
                     yield Message(channel, m.log_time, m.publish_time, m.sequence, m.data)
