@@ -99,7 +99,8 @@ POINTS = [
 
 
 def full_database(*_: object, **__: object) -> None:
-    raise sqlite3.OperationalError("database or disk is full")
+    msg = "database or disk is full"
+    raise sqlite3.OperationalError(msg)
 
 
 @pytest.mark.parametrize(
