@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import stat
 from typing import TYPE_CHECKING, Literal
 
 from bagnoise.errors import BagError
@@ -72,6 +73,9 @@ def detect(path: Path) -> Kind:
 
 def _read_head(path: Path) -> bytes:
     try:
+        if not stat.S_ISREG(path.stat().st_mode):  # a pipe would wait for ever
+            msg = f"{path}: neither a file nor a folder"
+            raise BagError(msg)
         with path.open("rb") as stream:
             return stream.read(_HEAD_BYTES)
     except FileNotFoundError as error:

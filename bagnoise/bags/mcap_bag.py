@@ -104,7 +104,7 @@ class McapBag(Bag):
             kind = (record.topic, schema, record.message_encoding, metadata)
             seen[kind] += 1
             made = Channel(
-                len(known), record.topic, schema, record.message_encoding, dict(record.metadata)
+                len(known) + 1, record.topic, schema, record.message_encoding, dict(record.metadata)
             )
             found[id_] = known.setdefault((*kind, seen[kind]), made)
         return found

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from bagnoise.bags.directory_writer import DirectoryWriter
+from bagnoise.bags.directory_writer import DirectoryWriter, storage_name, write_metadata
 from bagnoise.bags.generic import rewrite_generic
 from bagnoise.bags.metadata import check_version
 from bagnoise.bags.model import MetadataRecord, Selection, WriteOptions
 from bagnoise.bags.opening import open_bag
 from bagnoise.bags.publish import check_target, publish
 from bagnoise.bags.sqlite_writer import LARGE_PAGE_BYTES, SMALL_PAGE_BYTES
+from bagnoise.bags.stats import describe
 from bagnoise.errors import BagError, UsageError
 
 if TYPE_CHECKING:
@@ -118,11 +119,42 @@ class _Job:
         if self.bag.custom_data and CUSTOM_DATA_RECORD not in known:
             record = MetadataRecord(CUSTOM_DATA_RECORD, self.bag.custom_data)
             self.records.insert(0, record)
-        if not self._copy_chunks(partial):
+        if not self._run_mcap(partial):
             self._run_generic(self._mcap_writer(partial))
 
-    def _copy_chunks(self, path: Path) -> bool:
-        """Copy chunks unread, where that gives the same; False if it does not."""
+    def _run_directory(self, partial: Path) -> None:
+        if self.format == self.bag.format and self._copy(partial):
+            return
+        writer = DirectoryWriter(
+            partial,
+            self.target.name,
+            self.format,
+            self.options,
+            self.bag.custom_data,
+            self._mcap_writer,
+            LARGE_PAGE_BYTES if self.input_bytes > _LARGE_BYTES else SMALL_PAGE_BYTES,
+        )
+        self._run_generic(writer)
+
+    def _copy(self, partial: Path) -> bool:
+        """Copy what does not change, where that gives the same; False if it does not."""
+        if self.format == "sqlite3":
+            return self._copy_sqlite(partial)
+        if self.options.split_bytes is not None or self.options.split_ns is not None:
+            return False
+        name = storage_name(self.target.name, "mcap", 0)
+        partial.mkdir()
+        if not self._run_mcap(partial / name):
+            partial.rmdir()
+            return False
+        with open_bag(partial / name) as output:
+            stats = describe(output, name)
+        version, custom_data = self.options.metadata_version, self.bag.custom_data
+        write_metadata(partial, [stats], "mcap", version, custom_data)
+        return True
+
+    def _run_mcap(self, path: Path) -> bool:
+        """Copy MCAP chunks unread, where that gives the same; False if it does not."""
         if self.bag.format != "mcap":
             return False
         from bagnoise.bags.mcap_bag import McapBag  # noqa: PLC0415 - lazy
@@ -141,31 +173,16 @@ class _Job:
         ).run(self.progress)
         return True
 
-    def _run_directory(self, partial: Path) -> None:
-        if self.format == "sqlite3" and self.bag.format == "sqlite3" and self._copy(partial):
-            return
-        writer = DirectoryWriter(
-            partial,
-            self.target.name,
-            self.format,
-            self.options,
-            self.bag.custom_data,
-            self._mcap_writer,
-            LARGE_PAGE_BYTES if self.input_bytes > _LARGE_BYTES else SMALL_PAGE_BYTES,
-        )
-        self._run_generic(writer)
-
-    def _copy(self, partial: Path) -> bool:
-        """Copy and change the file, where that gives the same; False if it does not."""
+    def _copy_sqlite(self, partial: Path) -> bool:
         from bagnoise.bags.sqlite_bag import SqliteBag  # noqa: PLC0415 - lazy
         from bagnoise.bags.sqlite_rewrite import SqliteCopy, can_copy  # noqa: PLC0415 - lazy
 
+        if not isinstance(self.bag, SqliteBag):
+            return False
         if not can_copy(self.bag, self.selection, self.options):
             return False
-        assert isinstance(self.bag, SqliteBag)
-        copy = SqliteCopy(
-            self.bag, partial, self.target.name, self.edit, self.options, self.records
-        )
+        name = self.target.name
+        copy = SqliteCopy(self.bag, partial, name, self.edit, self.options, self.records)
         self.report = copy.run(self.progress, self.input_bytes)
         return True
 

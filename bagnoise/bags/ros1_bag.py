@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-import struct
 from collections import Counter, OrderedDict
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 import numpy as np
-from rosbags.rosbag1.reader import Header, Reader, ReaderError, RecordType, read_bytes, read_uint32
-from rosbags.serde import SerdeError
 
 from bagnoise.bags.losses import Losses
 from bagnoise.bags.model import QOS_KEY, Bag, Channel, Message, Span
 from bagnoise.bags.qos import LATCHED_QOS, Qos, render_qos
+from bagnoise.bags.ros1_file import DAMAGE, INDEX, Ros1File, message_at
 from bagnoise.bags.ros1_types import Ros1Types
 from bagnoise.errors import BagError, DamagedBagError
 
@@ -24,7 +22,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
     from rosbags.interfaces import Connection
-    from rosbags.rosbag1.reader import IndexData
     from typing_extensions import Self
 
     from bagnoise.bags.ros1_types import Conversion
@@ -32,51 +29,6 @@ if TYPE_CHECKING:
 _PLAIN_QOS = Qos(depth=10)
 _CACHED_CHUNK_BYTES = 32 << 20
 _TAIL_BYTES = 1 << 16
-_NS = 10**9
-_ENTRY = np.dtype([("sec", "<u4"), ("nsec", "<u4"), ("offset", "<u4")])
-_INDEX = np.dtype([("log_ns", "i8"), ("chunk", "i8"), ("offset", "i8"), ("connection", "i8")])
-# What rosbags and the decompressors raise on damaged bytes.
-_DAMAGE = (
-    ReaderError,
-    SerdeError,
-    struct.error,
-    ValueError,
-    LookupError,
-    AssertionError,
-    ArithmeticError,
-    EOFError,
-    MemoryError,
-    RuntimeError,
-    TypeError,
-    OSError,
-)
-
-
-class _IndexReader(Reader):
-    """rosbags' reader with its index in arrays (24 bytes a message, not some 200)."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
-        self.parts: list[NDArray[np.void]] = []
-
-    def read_index_data(self, pos: int, indexes: dict[int, list[IndexData]]) -> None:  # noqa: ARG002
-        """Read one index record from the current position."""
-        assert self.bio
-        header = Header.read(self.bio, RecordType.IDXDATA)
-        entries = np.frombuffer(read_bytes(self.bio, read_uint32(self.bio)), _ENTRY)
-        part = np.empty(len(entries), _INDEX)
-        part["log_ns"] = entries["sec"].astype("i8") * _NS + entries["nsec"]
-        part["chunk"] = pos
-        part["offset"] = entries["offset"]
-        part["connection"] = header.get_uint32("conn")
-        self.parts.append(part)
-
-    def load_chunk(self, pos: int) -> bytes:
-        """Read and decompress one chunk."""
-        assert self.bio
-        chunk = self.chunks[pos]
-        self.bio.seek(chunk.datapos)
-        return chunk.decompressor(read_bytes(self.bio, chunk.datasize))
 
 
 class Ros1Bag(Bag):
@@ -91,11 +43,10 @@ class Ros1Bag(Bag):
     def __init__(self, path: Path, *, recover: bool = False, verify: bool = False) -> None:
         self.path = path
         self.warnings: list[str] = []
-        self._reader = _IndexReader(path)
+        self._file = Ros1File(path)
         self._cache: OrderedDict[int, bytes] = OrderedDict()
-        with self._damage("the index"):
-            self._reader.open()
         try:
+            self._open(recover=recover)
             self._make_channels(Ros1Types())
             self._index = self._sorted_index()
             if recover:
@@ -115,8 +66,23 @@ class Ros1Bag(Bag):
 
     def close(self) -> None:
         """Close the file."""
-        with suppress(ReaderError):
-            self._reader.close()
+        with suppress(*DAMAGE):
+            self._file.close()
+
+    def _open(self, *, recover: bool) -> None:
+        """Read the index, or make one where there is none and that is allowed."""
+        try:
+            with self._damage("the index"):
+                self._file.open()
+        except DamagedBagError as error:
+            if not recover:
+                raise
+            with self._damage("the file"):
+                end, size = self._file.scan(), self.path.stat().st_size
+            self.warnings.append(f"{error}; read without it")
+            if end < size:
+                text = f"{self.path}: cut or damaged at byte {end} of {size}"
+                self.warnings.append(f"{text}; what stood there is lost")
 
     @contextmanager
     def _damage(self, what: str) -> Iterator[None]:
@@ -124,7 +90,7 @@ class Ros1Bag(Bag):
             yield
         except BagError:
             raise
-        except _DAMAGE as error:
+        except DAMAGE as error:
             if "reindex" in str(error):
                 msg = f"{self.path}: has no index (a crash?); run `rosbag reindex` on it first"
             else:
@@ -132,7 +98,7 @@ class Ros1Bag(Bag):
             raise DamagedBagError(msg) from error
 
     def _make_channels(self, types: Ros1Types) -> None:
-        connections = self._reader.connections
+        connections = self._file.connections
         latched = Counter(c.topic for c in connections if _is_latched(c))
         self._conversions: dict[int, Conversion] = {}
         self._channel_of: dict[int, Channel] = {}
@@ -156,9 +122,9 @@ class Ros1Bag(Bag):
 
     def _sorted_index(self) -> NDArray[np.void]:
         """All messages by time, equal times by their place in the file."""
-        parts = self._reader.parts
-        index = np.concatenate(parts) if parts else np.empty(0, _INDEX)
-        self._reader.parts = []
+        parts = self._file.parts
+        index = np.concatenate(parts) if parts else np.empty(0, INDEX)
+        self._file.parts = []
         order = np.lexsort((index["offset"], index["chunk"], index["log_ns"]))
         known = np.isin(index["connection"][order], list(self._channel_of))
         if not known.all():
@@ -202,7 +168,7 @@ class Ros1Bag(Bag):
             log_ns, chunk, offset, connection = index[position].item()
             channel = self._channel_of[connection]
             with self._damage(f"the message at {log_ns} ns of topic {channel.topic}"):
-                raw = _message_at(self._chunk(chunk), offset)
+                raw = message_at(self._chunk(chunk), offset)
                 data = self._conversions[connection].convert(raw)
             yield Message(channel, log_ns, log_ns, 0, data)
 
@@ -224,7 +190,7 @@ class Ros1Bag(Bag):
     def _is_readable(self, chunk: int, offset: int, connection: int) -> bool:
         try:
             with self._damage("a message"):
-                self._conversions[connection].convert(_message_at(self._chunk(chunk), offset))
+                self._conversions[connection].convert(message_at(self._chunk(chunk), offset))
         except DamagedBagError:
             return False
         return True
@@ -243,7 +209,7 @@ class Ros1Bag(Bag):
         if pos in cache:
             cache.move_to_end(pos)
             return cache[pos]
-        data = self._reader.load_chunk(pos)
+        data = self._file.load_chunk(pos)
         cache[pos] = data
         while len(cache) > 1 and sum(map(len, cache.values())) > _CACHED_CHUNK_BYTES:
             cache.popitem(last=False)
@@ -266,28 +232,3 @@ def _qos(connection: Connection, latched_publishers: int) -> Qos:
     if not _is_latched(connection):
         return _PLAIN_QOS
     return Qos(durability=LATCHED_QOS.durability, depth=latched_publishers)
-
-
-def _message_at(chunk: bytes, offset: int) -> memoryview:
-    """Return the payload of the message record at an offset of a chunk."""
-    view = memoryview(chunk)
-    while True:
-        header = _sized(view, offset)
-        offset += 4 + len(header)
-        data = _sized(view, offset)
-        offset += 4 + len(data)
-        fields = bytes(header)
-        if b"op=\x02" in fields:
-            return data
-        if b"op=\x07" not in fields:  # a connection record may precede its first message
-            msg = "the index does not lead to a message"
-            raise ReaderError(msg)
-
-
-def _sized(view: memoryview, offset: int) -> memoryview:
-    size = int.from_bytes(view[offset : offset + 4], "little")
-    part = view[offset + 4 : offset + 4 + size]
-    if len(part) != size or offset + 4 > len(view):
-        msg = "a record is longer than its chunk"
-        raise ReaderError(msg)
-    return part

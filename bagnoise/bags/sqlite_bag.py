@@ -20,7 +20,7 @@ from bagnoise.bags.model import (
     Span,
     no_definitions,
 )
-from bagnoise.bags.sqlite_file import SqliteFile, TopicRow, sqlite_errors
+from bagnoise.bags.sqlite_file import SqliteFile, sqlite_errors
 from bagnoise.errors import BagError, DamagedBagError
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from bagnoise.bags.model import Definitions
+    from bagnoise.bags.sqlite_schema import TopicRow
 
 _TAIL_BYTES = 1 << 16
 

@@ -9,26 +9,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bagnoise.bags.private_folder import PrivateFolder
+from bagnoise.bags.sqlite_schema import (
+    message_columns,
+    read_own_metadata,
+    read_topics,
+    time_index,
+)
 from bagnoise.errors import BagError, DamagedBagError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
     from pathlib import Path
-
-SQLITE_MAGIC = b"SQLite format 3\x00"
-
-
-class TopicRow(NamedTuple):
-    """A row of the table ``topics``, with its definition where the file has one."""
-
-    id: int
-    name: str
-    type_name: str
-    serialization: str
-    qos: str
-    type_hash: str
-    definition_encoding: str
-    definition: bytes
 
 
 class Row(NamedTuple):
@@ -58,27 +49,27 @@ class SqliteFile:
         self._private: PrivateFolder | None = None
         self._readable = self._make_readable()
         with self.connect() as connection:
-            self.columns = _message_columns(connection, path)
-            self.time_index = _time_index(connection)
-            self.topics = _read_topics(connection)
-            self.own_metadata = _read_own_metadata(connection)
+            self.columns = message_columns(connection, path)
+            self.time_index = time_index(connection)
+            self.topics = read_topics(connection)
+            self.own_metadata = read_own_metadata(connection)
             self.stats, self.orphans = self._scan(connection)
 
     def _make_readable(self) -> str:
         """Return the URI to open: the file itself, or a private copy where a log belongs to it."""
-        wal = self.path.with_name(self.path.name + "-wal")
-        journal = self.path.with_name(self.path.name + "-journal")
+        path = self.path.resolve()  # sqlite keeps its logs beside the real file
+        wal, journal = (path.with_name(path.name + suffix) for suffix in ("-wal", "-journal"))
         if _is_filled(wal):
             self._private = PrivateFolder()
-            linked = self._private.link_or_copy(self.path)  # a read-only reader never checkpoints
+            linked = self._private.link_or_copy(path)  # a read-only reader never checkpoints
             self._private.copy(wal)
             return f"{linked.as_uri()}?mode=ro"
         if _is_filled(journal):
             self._private = PrivateFolder()
-            copied = self._private.copy(self.path)  # rolling back writes into the database
+            copied = self._private.copy(path)  # rolling back writes into the database
             self._private.copy(journal)
             return f"{copied.as_uri()}?mode=rw"
-        return f"{self.path.absolute().as_uri()}?mode=ro&immutable=1"
+        return f"{path.as_uri()}?mode=ro&immutable=1"
 
     @property
     def is_plain(self) -> bool:
@@ -87,9 +78,10 @@ class SqliteFile:
 
     def copy_to(self, target: Path) -> None:
         """Copy the database, and the log that belongs to it, to be opened and changed there."""
-        shutil.copyfile(self.path, target)
+        path = self.path.resolve()
+        shutil.copyfile(path, target)
         for suffix in ("-wal", "-journal"):
-            log = self.path.with_name(self.path.name + suffix)
+            log = path.with_name(path.name + suffix)
             if _is_filled(log):
                 shutil.copyfile(log, target.with_name(target.name + suffix))
 
@@ -125,7 +117,18 @@ class SqliteFile:
             stats[topic_id] = TopicStats(
                 count, self._whole(start_ns, topic_id), self._whole(end_ns, topic_id)
             )
+        self._check_index(connection, orphans + sum(entry.count for entry in stats.values()))
         return stats, orphans
+
+    def _check_index(self, connection: sqlite3.Connection, rows: int) -> None:
+        """Refuse an index that leads to more or fewer rows than there are: it would hide them."""
+        if self.time_index is None:
+            return
+        query = f"SELECT count(*) FROM messages INDEXED BY {self.time_index}"  # noqa: S608
+        (indexed,) = connection.execute(query).fetchone()
+        if indexed != rows:
+            msg = f"{self.path}: damaged: {rows} messages, but {indexed} entries in their index"
+            raise DamagedBagError(msg)
 
     def _whole(self, value: object, topic_id: int) -> int:
         if not isinstance(value, int):
@@ -228,83 +231,3 @@ def sqlite_errors(path: Path) -> Iterator[None]:
     except sqlite3.DatabaseError as error:
         msg = f"{path}: the sqlite3 database is damaged ({error}); --recover reads what is intact"
         raise DamagedBagError(msg) from error
-
-
-def _columns(connection: sqlite3.Connection, table: str) -> list[str]:
-    found = connection.execute("SELECT name FROM pragma_table_info(?)", (table,))
-    return [name for (name,) in found]
-
-
-def _message_columns(connection: sqlite3.Connection, path: Path) -> list[str]:
-    """Check that the two tables every rosbag2 recording has are there, as ordinary tables."""
-    query = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE 'CREATE TABLE%'"
-    tables = {name for (name,) in connection.execute(query)}
-    needed = {"messages": {"topic_id", "timestamp", "data"}, "topics": {"id", "name", "type"}}
-    for table, columns in needed.items():
-        missing = columns - set(_columns(connection, table))
-        if table not in tables or missing:
-            msg = f"{path}: a sqlite3 database, but no rosbag2 recording: table {table!r} "
-            raise BagError(
-                msg + (f"lacks {', '.join(sorted(missing))}" if missing else "is no table")
-            )
-    return _columns(connection, "messages")
-
-
-def _time_index(connection: sqlite3.Connection) -> str | None:
-    """Return the quoted name of an index that gives rows by (timestamp, rowid)."""
-    query = "SELECT name FROM pragma_index_list('messages') WHERE partial = 0"
-    for (name,) in connection.execute(query).fetchall():
-        columns = connection.execute("SELECT name, desc FROM pragma_index_xinfo(?)", (name,))
-        if [*columns] == [("timestamp", 0), (None, 0)]:
-            return '"' + str(name).replace('"', '""') + '"'
-    return None
-
-
-def _read_topics(connection: sqlite3.Connection) -> list[TopicRow]:
-    have = _columns(connection, "topics")
-    wanted = ("serialization_format", "offered_qos_profiles", "type_description_hash")
-    parts = ", ".join(name if name in have else "''" for name in wanted)
-    rows = connection.execute(f"SELECT id, name, type, {parts} FROM topics ORDER BY id").fetchall()  # noqa: S608 - fixed names
-    definitions = _read_definitions(connection)
-    topics = []
-    for id_, *texts in rows:
-        name, type_name, serialization, qos, type_hash = (
-            "" if x is None else str(x) for x in texts
-        )
-        encoding, definition = definitions.get(
-            (type_name, type_hash), definitions.get((type_name, None), ("", b""))
-        )
-        topics.append(
-            TopicRow(
-                id_, name, type_name, serialization or "cdr", qos, type_hash, encoding, definition
-            )
-        )
-    return topics
-
-
-def _read_definitions(
-    connection: sqlite3.Connection,
-) -> dict[tuple[str, str | None], tuple[str, bytes]]:
-    """Map (type, hash), and (type, None) for the first one, to (encoding, definition)."""
-    have = set(_columns(connection, "message_definitions"))
-    if not {"topic_type", "encoding", "encoded_message_definition"} <= have:
-        return {}
-    hash_column = "type_description_hash" if "type_description_hash" in have else "''"
-    query = (
-        "SELECT topic_type, encoding, CAST(encoded_message_definition AS BLOB),"  # noqa: S608 - fixed names
-        f" {hash_column} FROM message_definitions ORDER BY id"
-    )
-    found: dict[tuple[str, str | None], tuple[str, bytes]] = {}
-    for type_name, encoding, definition, type_hash in connection.execute(query):
-        value = (str(encoding), bytes(definition or b""))
-        found.setdefault((type_name, type_hash), value)
-        found.setdefault((type_name, None), value)
-    return found
-
-
-def _read_own_metadata(connection: sqlite3.Connection) -> str:
-    """Return the newest copy of metadata.yaml that the file carries, if any."""
-    if "metadata" not in _columns(connection, "metadata"):
-        return ""
-    row = connection.execute("SELECT metadata FROM metadata ORDER BY id DESC LIMIT 1").fetchone()
-    return str(row[0]) if row and row[0] is not None else ""

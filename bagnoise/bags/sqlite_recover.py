@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
     from pathlib import Path
 
-_MOST_PROBES = 50_000_000
+_MOST_GAPS = 100_000  # a flipped bit may make a row id as large as it likes
 _LEAST_PAGE_BYTES = 512
 _UNKNOWN = "(unknown)"
 
@@ -75,7 +75,7 @@ class RecoveredFile(SqliteFile):
         if not seen:
             return ()
         between = range(min(seen), max(seen) + 1)
-        return between if len(between) <= _MOST_PROBES else sorted(seen)
+        return between if len(between) <= _MOST_GAPS + 10 * len(seen) else sorted(seen)
 
     def _report(self, connection: sqlite3.Connection, losses: Losses) -> None:
         self.warnings += losses.texts(str(self.path))

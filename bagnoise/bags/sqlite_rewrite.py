@@ -121,12 +121,19 @@ class SqliteCopy:
     def _open_copy(self) -> sqlite3.Connection:
         """Open the copy for writing, its log taken in, without a way back: it is only a copy."""
         connection = sqlite3.connect(self._path, isolation_level=None)
-        connection.execute("PRAGMA synchronous=OFF")
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-        connection.execute("PRAGMA journal_mode=DELETE").fetchall()
-        connection.execute("PRAGMA locking_mode=EXCLUSIVE").fetchall()
-        connection.execute("PRAGMA journal_mode=OFF").fetchall()
-        create_tables(connection)
+        try:
+            for pragma in (
+                "synchronous=OFF",
+                "wal_checkpoint(TRUNCATE)",
+                "journal_mode=DELETE",
+                "locking_mode=EXCLUSIVE",
+                "journal_mode=OFF",
+            ):
+                connection.execute(f"PRAGMA {pragma}").fetchall()
+            create_tables(connection)
+        except BaseException:
+            connection.close()
+            raise
         return connection
 
     def _write_topics(self) -> None:

@@ -127,5 +127,7 @@ class WriteErrors:
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, (sqlite3.Error, OverflowError)):
-            msg = f"{self._path}: cannot be written: {error}"
+            is_full = "disk is full" in str(error)
+            reason = "the disk is full" if is_full else f"cannot be written: {error}"
+            msg = f"{self._path}: {reason}"
             raise BagError(msg) from error

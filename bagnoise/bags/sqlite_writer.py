@@ -50,15 +50,25 @@ class SqliteWriter:
         self._errors = WriteErrors(path)
         with self._errors:
             self._connection = sqlite3.connect(path, isolation_level=None)
-            # The file is new and under a temporary name: nothing to roll back to.
-            self._connection.execute(f"PRAGMA page_size={page_bytes}")
-            self._connection.execute(f"PRAGMA cache_size=-{_CACHE_KIB}")
-            self._connection.execute("PRAGMA journal_mode=OFF")
-            self._connection.execute("PRAGMA synchronous=OFF")
-            self._connection.execute("PRAGMA locking_mode=EXCLUSIVE")
-            create_tables(self._connection)
-            self._connection.execute("BEGIN")
+            try:
+                self._prepare(page_bytes)
+            except BaseException:
+                self._connection.close()
+                raise
         self._definitions = DefinitionTable(self._connection)
+
+    def _prepare(self, page_bytes: int) -> None:
+        """Create the tables. The file is new and under a temporary name: no way back is needed."""
+        for pragma in (
+            f"page_size={page_bytes}",
+            f"cache_size=-{_CACHE_KIB}",
+            "journal_mode=OFF",
+            "synchronous=OFF",
+            "locking_mode=EXCLUSIVE",
+        ):
+            self._connection.execute(f"PRAGMA {pragma}").fetchall()
+        create_tables(self._connection)
+        self._connection.execute("BEGIN")
 
     def add_channel(self, channel: Channel) -> None:
         """Announce a channel, with its definition."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from bagnoise.bags.model import Channel, Span
+from bagnoise.bags.model import Bag, Channel, Span
 
 
 @dataclass
@@ -39,6 +39,14 @@ class FileStats:
     def span(self) -> Span | None:
         """First and last log time."""
         return join_spans([self])
+
+
+def describe(bag: Bag, name: str) -> FileStats:
+    """Return the account of a storage file that is open as a bag."""
+    span = bag.span()
+    channels = {channel.id: channel for channel in bag.channels}
+    start_ns, end_ns = span if span is not None else (None, None)
+    return FileStats(name, channels, dict(bag.counts), start_ns, end_ns)
 
 
 def join_spans(files: list[FileStats]) -> Span | None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -255,6 +256,18 @@ def test_what_is_no_bag_says_so(tmp_path: Path, content: bytes, text: str) -> No
     with pytest.raises(BagError, match=text) as error:
         open_bag(path)
     assert str(path) in str(error.value)
+
+
+def test_a_pipe_is_no_bag(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "x.mcap")
+    with pytest.raises(BagError, match="neither a file nor a folder"):
+        open_bag(tmp_path / "x.mcap")
+
+
+def test_a_link_to_a_bag(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(folder)
+    (tmp_path / "link.db3").symlink_to(folder / "x.db3")
+    assert len(read_rows(tmp_path / "link")) == len(read_rows(tmp_path / "link.db3")) == 2
 
 
 def test_missing_and_empty_places(tmp_path: Path) -> None:

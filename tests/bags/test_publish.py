@@ -3,11 +3,13 @@ from __future__ import annotations
 import errno
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from sqlite_samples import T0, Topic, listing, read_rows, rows_of, write_db3
@@ -18,6 +20,9 @@ from bagnoise.bags.model import Message, PassThrough, WriteOptions
 from bagnoise.bags.publish import PARTIAL_PREFIX, publish
 from bagnoise.bags.sqlite_writer import SqliteWriter
 from bagnoise.errors import BagError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 ROWS = rows_of("/a", range(T0, T0 + 300), 1000)
 TARGETS = ["out", "out.mcap"]
@@ -91,6 +96,33 @@ POINTS = [
     "bagnoise.bags.publish._move",
     "pathlib.Path.mkdir",
 ]
+
+
+def full_database(*_: object, **__: object) -> None:
+    msg = "database or disk is full"
+    raise sqlite3.OperationalError(msg)
+
+
+@pytest.mark.parametrize(
+    ("point", "failure"),
+    [
+        ("bagnoise.bags.sqlite_file.SqliteFile.copy_to", full_disk),
+        ("bagnoise.bags.sqlite_rewrite.SqliteCopy._apply", full_database),
+        ("bagnoise.bags.sqlite_rewrite.SqliteCopy._pack", full_disk),
+    ],
+)
+def test_full_disk_while_copying(
+    source: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    point: str,
+    failure: Callable[..., None],
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(point, failure)
+        with pytest.raises(BagError, match="disk is full"):
+            copy(source, tmp_path / "out")
+    assert [path.name for path in tmp_path.iterdir()] == ["source"]
 
 
 @pytest.mark.parametrize("point", POINTS)

@@ -207,6 +207,30 @@ def test_records_survive_and_new_ones_follow(source: Path, tmp_path: Path) -> No
             assert bag.custom_data == {}
 
 
+def test_mcap_to_mcap_directory(source: Path, tmp_path: Path) -> None:
+    record = MetadataRecord("bagnoise", {"seed": "1"})
+    with open_bag(source) as bag:
+        rewrite(bag, tmp_path / "one", PassThrough(), options=WriteOptions(format="mcap"))
+    metadata = (tmp_path / "one" / "metadata.yaml").read_text()
+    (tmp_path / "one" / "metadata.yaml").write_text(
+        metadata.replace("custom_data: {}", "custom_data: {mine: yes}")
+    )
+    with open_bag(tmp_path / "one") as bag:
+        assert bag.custom_data == {"mine": "yes"}
+        rewrite(bag, tmp_path / "two", Shift(-10), records=[record])
+        rewrite(bag, tmp_path / "two.mcap", PassThrough())
+    metadata_two = read_metadata(tmp_path / "two" / "metadata.yaml")
+    assert metadata_two.files == ["two_0.mcap"]
+    assert metadata_two.start_ns == T0 - 10
+    assert metadata_two.topic_counts == {"/a": 3, "/b": 2, "/empty": 0}
+    with open_bag(tmp_path / "two") as bag:
+        assert bag.custom_data == {"mine": "yes"}
+        assert list(bag.metadata_records()) == [record]
+        assert bag.warnings == []
+    with open_bag(tmp_path / "two.mcap") as bag:
+        assert list(bag.metadata_records()) == [MetadataRecord("custom_data", {"mine": "yes"})]
+
+
 def test_existing_output_is_refused_before_any_work(source: Path, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     with open_bag(source) as bag, pytest.raises(UsageError, match="exists already"):

@@ -193,8 +193,34 @@ def test_damage_is_ours_and_recover_keeps_the_rest(tmp_path: Path) -> None:
     assert failures > 10
 
 
-def test_cut_bag_names_the_cure(tmp_path: Path) -> None:
+@pytest.mark.parametrize("compression", ["none", "LZ4"])
+def test_cut_bag_is_an_error_and_recover_reads_its_whole_chunks(
+    tmp_path: Path, compression: str
+) -> None:
+    path = write_bag(tmp_path / "x.bag", compression, 200)
+    expected = read_rows(path)
+    good = path.read_bytes()
+    counts = []
+    for cut in range(5000, len(good), 500):
+        path.write_bytes(good[:cut])
+        with pytest.raises(DamagedBagError, match="the index cannot be read"):
+            open_bag(path)
+        with open_bag(path, recover=True) as bag:
+            rows = found_rows(bag)
+            assert bag.warnings
+        assert rows == expected[: len(rows)]
+        counts.append(len(rows))
+    assert counts == sorted(counts)
+    assert counts[0] < counts[-1] == len(expected)
+
+
+def test_bag_of_a_crash_names_the_cure(tmp_path: Path) -> None:
     path = write_bag(tmp_path / "x.bag")
-    path.write_bytes(path.read_bytes()[:5000])
-    with pytest.raises(DamagedBagError, match="the index cannot be read"):
+    altered = bytearray(path.read_bytes())
+    place = altered.index(b"index_pos=") + len("index_pos=")
+    altered[place : place + 8] = bytes(8)
+    path.write_bytes(altered)
+    with pytest.raises(DamagedBagError, match="rosbag reindex"):
         open_bag(path)
+    with open_bag(path, recover=True) as bag:
+        assert len(found_rows(bag)) == 40

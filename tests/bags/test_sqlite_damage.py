@@ -110,6 +110,23 @@ def test_verify_finds_an_index_that_lies(tmp_path: Path) -> None:
         open_bag(path, verify=True)
 
 
+def test_an_index_that_misses_messages(tmp_path: Path) -> None:
+    path = write_db3(tmp_path / "x.db3", TOPICS, ROWS)
+    con = sqlite3.connect(path, isolation_level=None)
+    con.execute("PRAGMA writable_schema=ON")
+    con.execute("UPDATE sqlite_master SET sql = sql || ' WHERE topic_id > 1' WHERE type = 'index'")
+    con.close()
+    con = sqlite3.connect(path, isolation_level=None)
+    con.execute("REINDEX")
+    con.execute("PRAGMA writable_schema=ON")
+    con.execute("UPDATE sqlite_master SET sql = replace(sql, ' WHERE topic_id > 1', '')")
+    con.close()
+    with pytest.raises(DamagedBagError, match="60 messages, but 20 entries"):
+        open_bag(path)
+    with open_bag(path, recover=True) as bag:
+        assert len(found_rows(bag)) == len(ROWS)
+
+
 @pytest.mark.parametrize("value", [None, "text", 1.5])
 def test_rows_of_a_wrong_kind(tmp_path: Path, value: object) -> None:
     path = write_db3(tmp_path / "x.db3", TOPICS, [Row("/a", T0, payload(0))])
@@ -180,6 +197,12 @@ def test_uncheckpointed_log_is_read_and_nothing_is_touched(crashed: Path) -> Non
             assert found_rows(bag) == rows_of("/a", range(T0, T0 + 51))
     assert listing(crashed) == before
     assert [path.stat().st_mtime_ns for path in sorted(crashed.iterdir())] == stamps
+
+
+def test_log_beside_the_file_that_a_link_leads_to(crashed: Path, tmp_path: Path) -> None:
+    (tmp_path / "link.db3").symlink_to(crashed / "x.db3")
+    with open_bag(tmp_path / "link.db3") as bag:
+        assert len(found_rows(bag)) == 51
 
 
 def test_log_in_a_read_only_folder(crashed: Path) -> None:

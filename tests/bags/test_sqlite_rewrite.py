@@ -239,3 +239,21 @@ def test_negative_time_of_an_untouched_message(tmp_path: Path) -> None:
         rewrite(bag, tmp_path / "out", PassThrough())
     assert not (tmp_path / "out").exists()
     assert rewriting.target_format(bag, tmp_path / "out", WriteOptions()) == "sqlite3"
+
+
+@pytest.mark.parametrize("kept", [2, 200])
+@pytest.mark.parametrize("by_rows", [True, False])
+def test_equal_input_and_edit_give_equal_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept: int, by_rows: bool
+) -> None:
+    rows = rows_of("/a", range(T0, T0 + kept), 4000) + rows_of("/b", range(T0, T0 + 10), 4000)
+    source = write_db3(tmp_path / "in.db3", TOPICS, rows)
+    if by_rows:
+        monkeypatch.setattr(sqlite_rewrite, "can_copy", lambda *_: False)
+    found = []
+    for run in ("one", "two"):
+        (tmp_path / run).mkdir()
+        with open_bag(source) as bag:
+            rewrite(bag, tmp_path / run / "out", DropB())
+        found.append(listing(tmp_path / run / "out"))
+    assert found[0] == found[1]
