@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from bagnoise import __version__
-from bagnoise.errors import BagnoiseError, UsageError
+from bagnoise.errors import BagnoiseError, DamagedBagError, UsageError
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -76,6 +76,8 @@ def exit_code(arguments: list[str]) -> int:
         return error.exit_code
     except UsageError as error:
         return _complain(error, USAGE)
+    except DamagedBagError as error:
+        return _complain(error, FAILED, "--recover takes what is intact of a damaged bag")
     except BagnoiseError as error:
         return _complain(error, FAILED)
     except (KeyboardInterrupt, click.Abort):
@@ -90,8 +92,9 @@ def exit_code(arguments: list[str]) -> int:
     return result if isinstance(result, int) else OK
 
 
-def _complain(error: BagnoiseError, code: int) -> int:
-    for line in str(error).splitlines() or [type(error).__name__]:
+def _complain(error: BagnoiseError, code: int, hint: str = "") -> int:
+    lines = str(error).splitlines() or [type(error).__name__]
+    for line in [*lines, hint] if hint else lines:
         click.echo(f"bagnoise: {line}", err=True)
     return code
 
