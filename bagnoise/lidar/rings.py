@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 NO_RING: Final = -1
 _MOST_RINGS: Final = 256
 _FLATTEST: Final = 0.5  # a ring's spread over the gap to the next one
+_SHARE_IN_RINGS: Final = 0.9
 _FEWEST_POINTS: Final = 4  # of a ring, on average: fewer are scattered points, no rings
 _SMALLEST_GAP_DEG: Final = 0.04  # the densest known beams (VLS-128) are 0.1 deg apart
 
@@ -57,19 +58,19 @@ def rings_from_elevation(
 
 
 def _check_bands(ordered: NDArray[np.float64], breaks: NDArray[np.bool_]) -> None:
-    """Refuse what is no set of rings: too many bands, or bands about as wide as their gaps."""
+    """Refuse what is no set of rings: too many bands, or points in bands as wide as their gaps."""
     starts = np.concatenate([[0], np.flatnonzero(breaks) + 1])
-    ends = np.concatenate([np.flatnonzero(breaks), [len(ordered) - 1]])
-    spreads = ordered[ends] - ordered[starts]
-    gaps = ordered[starts[1:]] - ordered[ends[:-1]]
-    gap = float(np.median(gaps)) if len(gaps) else 0.0
-    widest = float(np.max(spreads))
-    lone = len(gaps) == 0 and widest <= _SMALLEST_GAP_DEG
-    flat = lone or float(np.median(spreads)) <= _FLATTEST * gap
+    counts = np.diff(np.concatenate([starts, [len(ordered)]]))
+    spreads = ordered[starts + counts - 1] - ordered[starts]
+    gaps = ordered[starts[1:]] - ordered[starts[1:] - 1]
+    gap = float(np.median(gaps)) if len(gaps) else 2 * _SMALLEST_GAP_DEG
+    # counted in points: among many small bands, one wide one may hold nearly all of a cloud
+    in_flat = counts[spreads <= _FLATTEST * gap].sum() / len(ordered)
     crowded = len(starts) == 1 or len(ordered) >= _FEWEST_POINTS * len(starts)
-    if len(starts) > _MOST_RINGS or not flat or not crowded:
+    if len(starts) > _MOST_RINGS or in_flat < _SHARE_IN_RINGS or not crowded:
         msg = (
             "the cloud has no ring field, and its elevations form no separate rings: they fall"
-            f" into {len(starts)} bands up to {widest:.3g} deg wide, {gap:.3g} deg apart"
+            f" into {len(starts)} bands up to {float(np.max(spreads)):.3g} deg wide,"
+            f" {gap:.3g} deg apart"
         )
         raise MessageError(msg)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from bagnoise.errors import MessageError
-from bagnoise.messages.point_fields import PointField, copy_rows, take_rows
+from bagnoise.messages.point_fields import PointField, copy_rows, fitted, take_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -136,15 +136,14 @@ class Cloud:
     ) -> Cloud:
         """Return a cloud with these fields replaced, (n,) each; every other bit stays.
 
-        ``where`` limits the change to some rows; the others keep their bits in these fields too.
+        Integer fields are rounded and clamped. ``where`` limits the change to some rows; the
+        others keep their bits in these fields too.
         """
         points = copy_rows(self.points)
         for name, values in columns.items():
             target = points[self.need(name, why="this step")]
-            if where is None:
-                target[...] = values
-            else:
-                np.copyto(target, np.asarray(values), where=where, casting="same_kind")
+            spelled = fitted(np.asarray(values), target.dtype)
+            np.copyto(target, spelled, where=True if where is None else where)
         return replace(self, points=points)
 
     def with_xyz(self, xyz: NDArray[Any], where: NDArray[np.bool_] | None = None) -> Cloud:

@@ -1,0 +1,179 @@
+"""Errors of single returns: of range along the beam, of direction, of intensity."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+
+from bagnoise.errors import UsageError
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
+    from numpy.typing import ArrayLike, NDArray
+
+_SHORTEST_M: Final = 1e-3  # a return never becomes the sensor's own origin, which means a miss
+
+
+class Moved(NamedTuple):
+    """New positions, (n, 3) of the old type, and which rows are not the old bits, (n,)."""
+
+    xyz: NDArray[Any]
+    changed: NDArray[np.bool_]
+
+
+def is_return(xyz: NDArray[Any]) -> NDArray[np.bool_]:
+    """Tell which positions, (n, 3), are returns, (n,): finite, and not all 0."""
+    returned: NDArray[np.bool_] = np.isfinite(xyz).all(axis=1) & (xyz != 0).any(axis=1)
+    return returned
+
+
+def range_noise(
+    xyz: NDArray[Any],
+    sensor_xyz: ArrayLike,
+    std_m: float,
+    rng: Generator,
+    *,
+    std_per_m: float = 0.0,
+    bias_m: ArrayLike = 0.0,
+    angle_std_deg: float = 0.0,
+) -> Moved:
+    """Move returns along their beams, r' = r + bias + N(0, (a + b r)^2), and turn the beams.
+
+    The sigma that grows with range is that of RobotecGPULidar and AWSIM; noise acts on the range
+    from the sensor, not from the frame's origin (RobotecGPULidar pull request 217).
+
+    Args:
+        xyz: (n, 3) metres; misses keep their bits.
+        sensor_xyz: (3,) origin of the beams, in the same frame.
+        std_m: a, sigma at range 0.
+        rng: drawn from for every row, misses too, so that filters before do not move the noise.
+        std_per_m: b, growth of sigma with range.
+        bias_m: of each row, (n,) or one for all.
+        angle_std_deg: sigma of the beam's direction, about each of two axes.
+    """
+    _check_sigma(std_m=std_m, std_per_m=std_per_m, angle_std_deg=angle_std_deg)
+    draws = rng.standard_normal(len(xyz))
+    turns = rng.standard_normal((2, len(xyz))) if angle_std_deg else None
+    origin = np.asarray(sensor_xyz, np.float64)
+    hit = is_return(xyz)
+    arms = np.asarray(xyz, np.float64)[hit] - origin
+    ranges = np.sqrt(np.einsum("ij,ij->i", arms, arms))
+    hit[hit] = ranges > 0
+    arms, ranges = arms[ranges > 0], ranges[ranges > 0]
+    shift = np.broadcast_to(np.asarray(bias_m, np.float64), (len(xyz),))[hit]
+    shift = shift + draws[hit] * (std_m + std_per_m * ranges)
+    longer = np.maximum(ranges + shift, _SHORTEST_M)
+    if turns is not None:
+        arms = _turned(arms, turns[:, hit] * np.radians(angle_std_deg))
+        ranges = np.sqrt(np.einsum("ij,ij->i", arms, arms))
+    out = xyz.copy()
+    moved = (shift != 0) | (turns is not None)
+    rows = np.flatnonzero(hit)[moved]
+    out[rows] = origin + arms[moved] * (longer / ranges)[moved, None]
+    changed = np.zeros(len(xyz), np.bool_)
+    changed[rows] = True
+    return Moved(out, changed)
+
+
+def _turned(arms: NDArray[np.float64], angles: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Turn vectors, (m, 3), by small angles, (2, m): across in azimuth, and in elevation."""
+    flat = np.hypot(arms[:, 0], arms[:, 1])
+    upright = flat < _SHORTEST_M
+    safe = np.where(upright, 1, flat)
+    ranges = np.sqrt(np.einsum("ij,ij->i", arms, arms))
+    left_x = np.where(upright, 0, -arms[:, 1] / safe)
+    left_y = np.where(upright, 1, arms[:, 0] / safe)
+    left = np.stack([left_x, left_y, np.zeros(len(arms))], axis=1)
+    up = np.cross(arms / ranges[:, None], left)
+    across, along = np.tan(angles)
+    turned: NDArray[np.float64] = arms + ranges[:, None] * (
+        across[:, None] * left + along[:, None] * up
+    )
+    return turned
+
+
+def beam_biases(channels: int, std_m: float, rng: Generator) -> NDArray[np.float64]:
+    """Draw the constant range error of each beam of one lidar, (channels,) metres."""
+    _check_sigma(std_m=std_m)
+    return rng.standard_normal(channels) * std_m
+
+
+def bias_of_rows(biases: NDArray[np.float64], rings: NDArray[np.int32]) -> NDArray[np.float64]:
+    """Look up each row's bias by its ring, (n,); 0 for rings that there are not (misses)."""
+    known = (rings >= 0) & (rings < len(biases))
+    return np.where(known, biases[np.where(known, rings, 0)], 0.0)
+
+
+def quantized_ranges(xyz: NDArray[Any], sensor_xyz: ArrayLike, resolution_m: float) -> Moved:
+    """Round ranges from the sensor to whole steps, at least one; misses keep their bits.
+
+    Raises:
+        UsageError: a step that is not above 0.
+    """
+    _check_step("range resolution", resolution_m)
+    origin = np.asarray(sensor_xyz, np.float64)
+    hit = is_return(xyz)
+    arms = np.asarray(xyz, np.float64)[hit] - origin
+    ranges = np.sqrt(np.einsum("ij,ij->i", arms, arms))
+    hit[hit] = ranges > 0
+    arms, ranges = arms[ranges > 0], ranges[ranges > 0]
+    stepped = np.maximum(np.rint(ranges / resolution_m), 1) * resolution_m
+    out = xyz.copy()
+    out[hit] = origin + arms * (stepped / ranges)[:, None]
+    return Moved(out, hit)
+
+
+def quantized(values: NDArray[Any], step: float) -> NDArray[np.float64]:
+    """Round values, (n,), to whole steps.
+
+    Raises:
+        UsageError: a step that is not above 0.
+    """
+    _check_step("quantization step", step)
+    stepped: NDArray[np.float64] = np.rint(np.asarray(values, np.float64) / step) * step
+    return stepped
+
+
+def noisy_intensity(
+    values: NDArray[Any],
+    std: float,
+    rng: Generator,
+    *,
+    std_relative: float = 0.0,
+    most: float | None = None,
+) -> NDArray[np.float64]:
+    """Add N(0, (std + std_relative * I)^2) to intensities, (n,), kept from 0 to the field's most.
+
+    Args:
+        values: of any number type; an integer type's own limit counts beside ``most``.
+        std: in the unit of the values.
+        rng: drawn from for every row.
+        std_relative: share of the value.
+        most: greatest value, e.g. 255.
+
+    Returns:
+        (n,) float64; NaN stays NaN.
+    """
+    _check_sigma(std=std, std_relative=std_relative)
+    wide = np.asarray(values, np.float64)
+    highest = np.inf if most is None else most
+    if values.dtype.kind in "iu":
+        highest = min(highest, float(np.iinfo(values.dtype).max))
+    draws = rng.standard_normal(len(wide))
+    with np.errstate(invalid="ignore"):
+        noisy: NDArray[np.float64] = wide + draws * (std + std_relative * np.abs(wide))
+        return np.clip(noisy, 0, highest)
+
+
+def _check_sigma(**sigmas: float) -> None:
+    for name, sigma in sigmas.items():
+        if not (np.isfinite(sigma) and sigma >= 0):
+            msg = f"{name} is {sigma}; a standard deviation must be 0 or more"
+            raise UsageError(msg)
+
+
+def _check_step(name: str, step: float) -> None:
+    if not (np.isfinite(step) and step > 0):
+        msg = f"{name} is {step}; it must be above 0"
+        raise UsageError(msg)
