@@ -10,6 +10,7 @@ from bagnoise.steps.detection import Detection
 from bagnoise.steps.drift import Drift
 from bagnoise.steps.false_positives import FalsePositives
 from bagnoise.steps.field_of_view import Crop, FieldOfView
+from bagnoise.steps.from_track import FromTrack
 from bagnoise.steps.header import Header
 from bagnoise.steps.noise import Noise
 from bagnoise.steps.occlusion import Occlusion
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from bagnoise.steps.base import Step
 
 _IN_ORDER: tuple[type[Step], ...] = (
+    FromTrack,
     Sensor,
     FieldOfView,
     Crop,
