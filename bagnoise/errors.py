@@ -21,3 +21,7 @@ class DamagedBagError(BagError):
 
 class MessageError(BagnoiseError):
     """A message cannot be decoded or encoded as its channel says."""
+
+
+class ContextError(BagnoiseError):
+    """The bag does not say what a step must know: a transform, a pose, a camera."""

@@ -9,8 +9,12 @@ from __future__ import annotations
 
 import threading
 from hashlib import blake2b
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 Key = int | str
 _KEY_WORDS = 2
@@ -55,3 +59,44 @@ def keyed(*parts: Key) -> np.random.Generator:
         "uinteger": 0,
     }
     return _reusable.generator
+
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_SHIFTS = (np.uint64(30), np.uint64(27), np.uint64(31))
+_MULTIPLIERS = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
+_DOUBLE_SHIFT = np.uint64(11)
+
+
+def hashed_uniforms(
+    parts: tuple[Key, ...], *columns: NDArray[np.int64] | int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return two independent uniforms in (0, 1) for each entry of integer columns (broadcast).
+
+    A draw depends on the key and on its own entries only, so many small keys cost no generator
+    each: a counter-based generator made of splitmix64's finaliser (Steele, Lea, Flood 2014), one
+    round a column, seeded with the hash of ``parts``.
+    """
+    first, second = np.frombuffer(digest(*parts), np.uint64)
+    state = np.array(first)
+    with np.errstate(over="ignore"):
+        for column in columns:
+            entries = np.asarray(column, np.int64).astype(np.uint64)
+            state = _mixed(state ^ (entries * _GOLDEN + second))
+        bits = (_mixed(state + _GOLDEN), _mixed(state + second + _GOLDEN + _GOLDEN))
+    one, other = (((b >> _DOUBLE_SHIFT).astype(np.float64) + 0.5) * 2.0**-53 for b in bits)
+    return one, other
+
+
+def hashed_normals(
+    parts: tuple[Key, ...], *columns: NDArray[np.int64] | int
+) -> NDArray[np.float64]:
+    """Return a standard normal for each entry of integer columns; see `hashed_uniforms`."""
+    radius, angle = hashed_uniforms(parts, *columns)
+    normals: NDArray[np.float64] = np.sqrt(-2 * np.log(radius)) * np.cos(2 * np.pi * angle)
+    return normals
+
+
+def _mixed(state: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    state = (state ^ (state >> _SHIFTS[0])) * _MULTIPLIERS[0]
+    state = (state ^ (state >> _SHIFTS[1])) * _MULTIPLIERS[1]
+    return state ^ (state >> _SHIFTS[2])

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from bagnoise.augment.chain import Chain, PayloadStage, build_chain
 from bagnoise.augment.clocks import clock_warning, stream_clocks
+from bagnoise.augment.context import collect
 from bagnoise.augment.sources import find_sources
 from bagnoise.augment.summary import StreamSummary
 from bagnoise.augment.targets import VARIANT, TargetBook
 from bagnoise.errors import MessageError, UsageError
+from bagnoise.messages.cone_labels import LABELS_SUFFIX, LABELS_TYPE
 from bagnoise.messages.msg_text import full_type_name
 from bagnoise.messages.registry import codec_of, kind_of
 from bagnoise.recipe.model import step_labels
 from bagnoise.steps.base import TimeStep, works_on
+from bagnoise.steps.context import NOTHING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
     from bagnoise.messages.payload import Codec
     from bagnoise.recipe.model import Also, Recipe, Stream
     from bagnoise.steps.base import Step
+    from bagnoise.steps.context import Context, Needs
 
 
 @dataclass(frozen=True)
@@ -35,12 +39,14 @@ class Target:
         channel: the new channel; None: the channel that the source message came on.
         codec: how the payload is written; None: raw bytes, as they came.
         stages: payload steps of this topic only.
+        labels: channel of the truth about what is written here, if it is asked for.
     """
 
     topic: str
     channel: Channel | None
     codec: Codec[Any] | None
     stages: tuple[PayloadStage, ...] = ()
+    labels: Channel | None = None
 
 
 @dataclass(frozen=True)
@@ -87,7 +93,8 @@ def bind(
         UsageError: with everything that does not fit, nothing having been written.
     """
     book = TargetBook(bag, find_definition, replace_target=replace_target)
-    binder = _Binder(recipe.seed, bag, book, knows_end=selection.is_everything)
+    context = collect(bag, _needs(recipe))
+    binder = _Binder(recipe.seed, bag, book, selection, context)
     problems: list[str] = []
     for name, stream in recipe.streams.items():
         try:
@@ -103,11 +110,14 @@ def bind(
 
 
 class _Binder:
-    def __init__(self, seed: int, bag: Bag, book: TargetBook, *, knows_end: bool) -> None:
+    def __init__(
+        self, seed: int, bag: Bag, book: TargetBook, selection: Selection, context: Context
+    ) -> None:
         self._seed = seed
         self._bag = bag
         self._book = book
-        self._knows_end = knows_end
+        self._selection = selection
+        self._context = context
         self.streams: list[BoundStream] = []
         self.warnings: list[str] = []
 
@@ -134,13 +144,15 @@ class _Binder:
             if warning is not None:
                 self.warnings.append(f"stream {key!r}, topic {topic}: {warning}")
         labelled = list(zip(step_labels(stream.steps), stream.steps, strict=True))
-        span = self._bag.span(ids) if self._knows_end else None
+        span = self._bag.span(ids) if self._selection.is_everything else None
         chain = build_chain(
             labelled,
             (self._seed, key),
             stream_clocks(self._bag, ids, stream.steps),
             span.end_ns if span else None,
             summary.tally,
+            self._context,
+            (self._selection.start_ns, self._selection.end_ns),
         )
         main = self._target(stream, channels, stream.target or topic, bool(decoders))
         further = [
@@ -150,10 +162,34 @@ class _Binder:
         replaces = stream.target is None
         if replaces:
             self._book.replace(topic)
+        if stream.labels:
+            main = replace(
+                main, labels=self._labels(main, channels, decoders, stream.source_options)
+            )
         targets = (main, *further)
         summary.targets = {target.topic: 0 for target in targets}
+        if main.labels is not None:
+            summary.targets[main.labels.topic] = 0
         by_id = {channel.id: channel for channel in channels}
         return BoundStream(summary, by_id, decoders, chain, targets, replaces)
+
+    def _labels(
+        self,
+        main: Target,
+        channels: Sequence[Channel],
+        decoders: dict[int, Codec[Any]],
+        options: dict[str, Any],
+    ) -> Channel | None:
+        """Add the channel of the labels; streams that carry no cones have none."""
+        kinds = {kind_of(channel.schema, options) for channel in channels}
+        if not decoders or kinds != {"cones"}:
+            names = ", ".join(sorted({channel.type_name for channel in channels}))
+            self.warnings.append(
+                f"no labels for {main.topic}: bagnoise changes no cones in {names}"
+            )
+            return None
+        schema = self._book.schema(LABELS_TYPE, {})
+        return self._book.channel(main.topic + LABELS_SUFFIX, schema, "cdr", None)
 
     def _target(
         self,
@@ -187,10 +223,19 @@ class _Binder:
         if summary is not None:
             labels = step_labels(wanted.steps)
             stages = tuple(
-                PayloadStage(step, (*key, f"{topic} {label}"), summary.tally)
+                PayloadStage(step, (*key, f"{topic} {label}"), summary.tally, self._context)
                 for label, step in zip(labels, wanted.steps, strict=True)
             )
         return Target(topic, channel, codec, stages)
+
+
+def _needs(recipe: Recipe) -> Needs:
+    """Put together what the steps of all streams ask for."""
+    needs = NOTHING
+    for stream in recipe.streams.values():
+        for step in (*stream.steps, *(s for also in stream.also for s in also.steps)):
+            needs |= step.needs()
+    return needs
 
 
 def _needs_payload(stream: Stream) -> bool:

@@ -13,6 +13,7 @@ from bagnoise.steps.base import (
     Operator,
     Sample,
     Setup,
+    SourceStep,
     Step,
     TimeStep,
 )
@@ -104,13 +105,26 @@ def build_chain(
     last_ns: int | None,
     tally: Counter[str],
     context: Context | None = None,
+    taken: tuple[int | None, int | None] = (None, None),
 ) -> Chain:
-    """Make the running form of labelled steps; ``key`` is (seed, stream)."""
+    """Make the running form of labelled steps.
+
+    Args:
+        steps: with their labels.
+        key: (seed, stream).
+        clocks: by name.
+        last_ns: log time of the source's last message, where it is known.
+        tally: counts for the summary.
+        context: of steps that need more than their source.
+        taken: start and end of the part of the bag that is taken.
+    """
+    context = context or NoContext()
     stages: list[Operator] = []
     for label, step in steps:
-        if isinstance(step, TimeStep):
+        if isinstance(step, TimeStep | SourceStep):
             clock = clocks[getattr(step, "clock", "log")]
-            stages.append(step.operator(Setup((*key, label), clock, last_ns, tally)))
+            setup = Setup((*key, label), clock, last_ns, tally, context, *taken)
+            stages.append(step.operator(setup))
             last_ns = None  # once moved or dropped, the last message is not known beforehand
         else:
             stages.append(PayloadStage(step, (*key, label), tally, context))

@@ -7,13 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 from bagnoise.bags.model import Message, Output
 from bagnoise.errors import MessageError
+from bagnoise.messages.cone_labels import encode_labels, written_order
 from bagnoise.messages.header import header_access
+from bagnoise.messages.payload import Cones, with_truth
 from bagnoise.steps.base import Sample
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from bagnoise.augment.binding import Binding, BoundStream, Target
+    from bagnoise.bags.model import Channel
+    from bagnoise.messages.payload import Codec
 
 UNSET_STAMPS = "unset header stamps left alone"
 LOW_STAMPS = "header stamps left alone that would fall below 0"
@@ -74,8 +78,12 @@ class _Decoded:
         key = 0 if codec is None else id(codec)
         if key not in self._payloads:
             data = self._message.data
-            self._payloads[key] = bytes(data) if codec is None else codec.decode(data)
+            self._payloads[key] = bytes(data) if codec is None else _remembered(codec.decode(data))
         return self._payloads[key]
+
+
+def _remembered(payload: Any) -> Any:
+    return with_truth(payload) if isinstance(payload, Cones) else payload
 
 
 class _Run:
@@ -85,6 +93,7 @@ class _Run:
         self.stream = stream
         self._last_ns = -1
         self._occurrence = 0
+        self._labelled = 0
         self._sequences = dict.fromkeys(range(len(stream.targets)), 0)
 
     def process(self, message: Message, decoded: _Decoded) -> Iterator[Output]:
@@ -124,9 +133,10 @@ class _Run:
     def _publish_to(
         self, index: int, target: Target, sample: Sample, now_ns: int | None
     ) -> Iterator[Output]:
-        data = self._encode(target, sample)
-        if data is None:
+        payload = self._final_payload(target, sample)
+        if payload is None:
             return
+        data = payload if target.codec is None else self._encode(target, target.codec, payload)
         self.stream.summary.targets[target.topic] += 1
         recorded = index == 0 and self.stream.replaces and sample.publish_ns is not None
         publish_ns, sequence = sample.publish_ns, sample.sequence
@@ -136,8 +146,18 @@ class _Run:
         channel = target.channel or sample.channel
         message = Message(channel, sample.log_ns, publish_ns, sequence, data)
         yield Output(message, in_place=recorded and sample.log_ns == now_ns)
+        if target.labels is not None and target.codec is not None:
+            yield self._labels(target.labels, target.codec, payload, sample.log_ns)
 
-    def _encode(self, target: Target, sample: Sample) -> bytes | None:
+    def _labels(self, channel: Channel, codec: Codec[Any], payload: Any, log_ns: int) -> Output:
+        data = encode_labels(payload, written_order(codec, payload))
+        message = Message(channel, log_ns, log_ns, self._labelled, data)
+        self._labelled += 1
+        self.stream.summary.targets[channel.topic] += 1
+        return Output(message)
+
+    def _final_payload(self, target: Target, sample: Sample) -> Any:
+        """Return what is written: bytes without a codec, None where a step drops it."""
         if target.codec is None:
             return self._moved_stamps(sample, sample.payload)
         payload = sample.payload
@@ -147,12 +167,15 @@ class _Run:
             payload = stage.apply(sample, payload)
             if payload is None:
                 return None
-        lost = target.codec.losses(payload)
+        return payload
+
+    def _encode(self, target: Target, codec: Codec[Any], payload: Any) -> bytes:
+        lost = codec.losses(payload)
         known = self.stream.summary.losses.get(target.topic, ())
         if lost and not set(lost) <= set(known):
             merged = tuple(dict.fromkeys((*known, *lost)))
             self.stream.summary.losses[target.topic] = merged
-        return target.codec.encode(payload)
+        return codec.encode(payload)
 
     def _moved_stamps(self, sample: Sample, data: bytes) -> bytes:
         access = header_access(sample.channel.schema) if sample.stamp_shift_ns else None

@@ -43,6 +43,7 @@ from bagnoise.recipe.overrides import SIMULATOR_SETTINGS, Override, parse_set
     help="Change one value of the recipe.",
 )
 @simulator_flags
+@click.option("--labels", is_flag=True, help="Write TARGET/labels: which true cone each one is.")
 @click.option("--replace-target", is_flag=True, help="Let a target take over a topic of the bag.")
 @click.option("--start", metavar="TIME", help="Take messages from here on (see --end).")
 @click.option("--end", metavar="TIME", help="Up to here: seconds from the start, or absolute.")
@@ -82,6 +83,7 @@ def command(  # noqa: PLR0913, PLR0917 - click passes one argument a parameter
     source_topic: str | None,
     seed: int | None,
     sets: tuple[str, ...],
+    labels: bool,  # noqa: FBT001
     replace_target: bool,  # noqa: FBT001
     start: str | None,
     end: str | None,
@@ -109,6 +111,7 @@ def command(  # noqa: PLR0913, PLR0917 - click passes one argument a parameter
         flags=_simulator_overrides(rest),
         sets=[parse_set(text) for text in sets],
         seed=seed,
+        labels=labels,
     )
     options = Options(
         msgs=msgs,

@@ -28,6 +28,29 @@ class ConeClass(IntEnum):
     UNKNOWN = 4
 
 
+class NoiseModel(Protocol):
+    """What a noise step has added, as the covariance that an honest sensor would claim for it."""
+
+    def covariance(self, xyz: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return (n, 3, 3) in m^2 at measured positions (n, 3), both in the cones' frame."""
+
+
+@dataclass(frozen=True, eq=False)
+class Truth:
+    """The source cones of a message, m rows, as they were before any step; `Cones.index` = row.
+
+    Attributes:
+        stamp_ns, frame_id, xyz, color: as those of `Cones`.
+        ids: (m,) int64 identity of the physical cones, or None.
+    """
+
+    stamp_ns: int
+    frame_id: str
+    xyz: NDArray[np.float64]
+    color: NDArray[np.int8]
+    ids: NDArray[np.int64] | None = None
+
+
 @dataclass(frozen=True, eq=False)
 class Cones:
     """Cones of one message, n rows; arrays are never changed in place.
@@ -44,6 +67,10 @@ class Cones:
         ids: (n,) int64 identity of the physical cone, or None.
         extra: (n, ...) further columns of the message type, carried along with their rows.
         message_extra: further values of the message as a whole (e.g. ``eval_time``).
+        truth: the source cones, or None where nothing has kept them.
+        sensor: (4, 4) frame_from_sensor: where range and bearing are measured from; None: the
+            frame's own origin.
+        noise_models: what the noise steps so far have added.
     """
 
     stamp_ns: int
@@ -57,6 +84,9 @@ class Cones:
     ids: NDArray[np.int64] | None = None
     extra: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     message_extra: Mapping[str, Any] = field(default_factory=dict)
+    truth: Truth | None = None
+    sensor: NDArray[np.float64] | None = None
+    noise_models: tuple[NoiseModel, ...] = ()
 
     def __len__(self) -> int:
         """Count the rows."""
@@ -74,6 +104,27 @@ class Cones:
             ids=None if self.ids is None else self.ids[rows],
             extra={name: column[rows] for name, column in self.extra.items()},
         )
+
+
+def truth_of(cones: Cones) -> Truth:
+    """Return the source cones; where none are kept, those that are still there (others NaN)."""
+    if cones.truth is not None:
+        return cones.truth
+    xyz = np.full((cones.source_count, 3), np.nan)
+    color = np.full(cones.source_count, ConeClass.UNKNOWN, np.int8)
+    ids = None if cones.ids is None else np.full(cones.source_count, -1, np.int64)
+    real = cones.index >= 0
+    rows = cones.index[real]
+    xyz[rows], color[rows] = cones.xyz[real], cones.color[real]
+    if ids is not None and cones.ids is not None:
+        ids[rows] = cones.ids[real]
+    return Truth(cones.stamp_ns, cones.frame_id, xyz, color, ids)
+
+
+def with_truth(cones: Cones) -> Cones:
+    """Return freshly decoded cones that remember themselves as the truth."""
+    truth = Truth(cones.stamp_ns, cones.frame_id, cones.xyz, cones.color, cones.ids)
+    return replace(cones, truth=truth)
 
 
 def source_rows(count: int) -> NDArray[np.int32]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
@@ -107,6 +107,8 @@ def _text(data: Any, path: Path, detail: ErrorDetails) -> str:
     value = _value_at(data, path)
     if kind in {"model_type", "model_attributes_type", "dict_type"}:
         return f"expected a mapping, not {value!r}"
+    if kind == "value_error":
+        return str(detail["ctx"]["error"])
     return f"{_lower_first(detail['msg'])}, not {value!r}"
 
 
@@ -116,6 +118,8 @@ def _known_at(path: Path) -> list[str]:
     for part in path[:-1]:
         if part in STEPS and model in (Stream, Also):
             model = STEPS[str(part)]
+        elif model not in (Recipe, Stream, Also) and part in model.model_fields:
+            model = _options_within(model, str(part))
         elif part == "streams":
             model = Stream
         elif part == "also":
@@ -123,6 +127,15 @@ def _known_at(path: Path) -> list[str]:
     if model is Stream and len(path) == 2:  # noqa: PLR2004  (streams.NAME)
         model = Recipe
     return [info.alias or name for name, info in model.model_fields.items()]
+
+
+def _options_within(model: type[BaseModel], name: str) -> type[BaseModel]:
+    """Return the model of an option that is a mapping of options itself."""
+    kind = model.model_fields[name].annotation
+    for choice in (kind, *get_args(kind)):
+        if isinstance(choice, type) and issubclass(choice, BaseModel):
+            return choice
+    return model
 
 
 def _name_of_item(data: Any, path: Path) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from bagnoise.errors import UsageError
 from bagnoise.recipe.check import recipe_of
 from bagnoise.recipe.document import Document, read_document
-from bagnoise.recipe.overrides import Override, apply_overrides, rename_source
+from bagnoise.recipe.overrides import Override, add_labels, apply_overrides, rename_source
 from bagnoise.recipe.problems import did_you_mean
 from bagnoise.recipe.stream_text import parse_stream
 
@@ -33,6 +33,7 @@ class Request:
     flags: Sequence[Override] = ()
     sets: Sequence[Override] = ()
     seed: int | None = None
+    labels: bool = False
 
 
 def preset_names() -> list[str]:
@@ -81,6 +82,8 @@ def load_recipe(request: Request) -> Recipe:
     if request.seed is not None and isinstance(document.data, dict):
         document.data["seed"] = request.seed
         document.overrides[("seed",)] = f"--seed {request.seed}"
+    if request.labels:
+        add_labels(document)
     return recipe_of(document)
 
 

@@ -86,6 +86,9 @@ class Stream(_Strict):
     target: Topic | None = Field(None, description="topic to publish; null: replace the source")
     type: str | None = Field(None, description="message type to publish; null: as the source's")
     type_options: Options = Field(default_factory=dict, description="variant of the message type")
+    labels: bool = Field(
+        False, description="also publish TARGET/labels: which true cone each detection is"
+    )
     also: Annotated[tuple[Also, ...], Field(strict=False)] = Field(
         (), description="further topics published with each message"
     )

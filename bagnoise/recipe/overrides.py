@@ -74,6 +74,12 @@ def rename_source(document: Document, topic: str) -> None:
     apply_overrides(document, [Override(f"{name}.source", topic, flag) for name in streams])
 
 
+def add_labels(document: Document) -> None:
+    """Ask every stream for labels."""
+    names = _streams(document.data)
+    apply_overrides(document, [Override(f"{name}.labels", True, "--labels") for name in names])
+
+
 def _resolve(data: Any, target: str) -> Path:
     """Find the path that ``stream.step.option`` or ``stream.field`` means."""
     if target in {"seed", "description"}:

@@ -55,6 +55,14 @@ class ConeStep(Step):
         raise NotImplementedError
 
 
+class SourceStep(ConeStep):
+    """A step over cones that makes messages of its own where its source has fewer."""
+
+    def operator(self, setup: Setup) -> Operator:
+        """Make the running form of the step for one stream."""
+        raise NotImplementedError
+
+
 class CloudStep(Step):
     """A step over point clouds."""
 
@@ -105,12 +113,17 @@ class Setup:
         last_ns: log time of the stream's last source message where it is known to reach this
             step unmoved, else None.
         tally: counts that go into the summary.
+        context: answers about transforms, poses and cameras, as far as the step `needs` them.
+        start_ns, end_ns: the part of the bag that is taken, end excluded; None: no limit.
     """
 
     key: tuple[int | str, ...]
     clock: Clock
     last_ns: int | None
     tally: Counter[str] = field(default_factory=Counter)
+    context: Context = field(default_factory=NoContext)
+    start_ns: int | None = None
+    end_ns: int | None = None
 
 
 @dataclass(slots=True)

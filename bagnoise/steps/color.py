@@ -10,19 +10,21 @@ from pydantic import Field
 
 from bagnoise.messages.payload import ConeClass
 from bagnoise.steps.base import ConeStep, Moment
+from bagnoise.steps.colors import CLASS_COUNT, ClassName, class_of, shuffled_rows
+from bagnoise.steps.confusion import UNDETECTED, Outcome, classes_out, posteriors
+from bagnoise.steps.context import NOTHING, Needs
+from bagnoise.steps.curves import Curve  # noqa: TC001 - pydantic reads it at run time
+from bagnoise.steps.polar import ranges, relative_to, seen_by_sensor
+from bagnoise.steps.view import MountedView  # noqa: TC001 - as above
+from bagnoise.steps.world import measured_ns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bagnoise.messages.payload import Cones
 
-ClassName = Literal["blue", "yellow", "small_orange", "big_orange", "unknown"]
-CLASS_COUNT = len(ConeClass)
-
-
-def class_of(name: ClassName) -> ConeClass:
-    """Return the class that a recipe's name means."""
-    return ConeClass[name.upper()]
+_SUM_TOLERANCE = 1e-6
+COLORED = (ConeClass.BLUE, ConeClass.YELLOW, ConeClass.SMALL_ORANGE, ConeClass.BIG_ORANGE)
 
 
 class Classes(ConeStep):
@@ -42,34 +44,97 @@ class Classes(ConeStep):
         return cones.take(wanted)
 
 
-class Color(ConeStep):
-    """Take the color away (strip), or give classes another one (map).
+def _unknown() -> dict[Outcome, float]:
+    return {"unknown": 1.0}
 
-    Stripping also shuffles the cones unless told not to: the usual order, blue before yellow,
-    gives the color away.
+
+class Color(ConeStep):
+    """Confuse colors, map them, or take them away: everywhere, far off, or out of another's view.
+
+    Without any other option it strips: every class becomes unknown, and the cones are shuffled,
+    because the usual order, blue before yellow, gives the color away.
     """
 
     name: ClassVar[str] = "color"
-    strip: bool = Field(True, description="make every cone's class unknown")
+    strip: bool = Field(
+        True, description="make every cone's class unknown, if none of the following is given"
+    )
     map: dict[ClassName, ClassName] = Field(
-        default_factory=dict, description="class -> new class, instead of stripping"
+        default_factory=dict, description="class -> new class, after any confusion"
+    )
+    strip_beyond_m: float | None = Field(
+        None, ge=0, description="no color farther from the sensor than this, in metres"
+    )
+    strip_outside: MountedView | None = Field(
+        None, description="no color outside the view of another sensor, such as the camera"
+    )
+    confusion: dict[ClassName, dict[Outcome, float]] = Field(
+        default_factory=dict,
+        description="true class -> seen class or 'undetected' -> chance; each row sums to 1",
+    )
+    correct: Curve | None = Field(
+        None, description="chance of the true class, by range; instead of confusion"
+    )
+    wrong: Curve | None = Field(
+        None, description="with correct: chance of another color, by range, all equally likely"
+    )
+    otherwise: dict[Outcome, float] = Field(
+        default_factory=_unknown,
+        description="with correct: what it is seen as in the remaining cases, by weight",
+    )
+    probabilities: Literal["swap", "one_hot", "posterior"] = Field(
+        "swap",
+        description="class probabilities. swap: the source's, entries of true and seen class "
+        "swapped; one_hot: 1 for the seen class; posterior: chance of each true class, were all "
+        "equally frequent",
     )
     shuffle: bool | None = Field(
-        None, description="put the cones into random order; null: when the color is stripped"
+        None, description="put the cones into random order; null: when everything is stripped"
     )
 
+    def needs(self) -> Needs:
+        """Read the transforms where the other sensor is a frame."""
+        return NOTHING if self.strip_outside is None else self.strip_outside.mount_needs()
+
+    def check(self) -> list[str]:
+        """Check sums, and that only one way to confuse is asked for."""
+        found = []
+        if self.confusion and self.correct is not None:
+            found.append("give confusion or correct, not both")
+        if self.wrong is not None and self.correct is None:
+            found.append("wrong needs correct")
+        if not sum(self.otherwise.values()) > 0 or min(self.otherwise.values()) < 0:
+            found.append("otherwise needs weights of at least 0 that are not all 0")
+        for name, row in self.confusion.items():
+            total = sum(row.values())
+            if abs(total - 1) > _SUM_TOLERANCE or min(row.values(), default=0) < 0:
+                found.append(f"confusion.{name} must hold chances that sum to 1, not {total:g}")
+        if self.strip_outside is not None:
+            found += self.strip_outside.mount_problems() + self.strip_outside.view_problems()
+        return found
+
     def on_cones(self, cones: Cones, moment: Moment) -> Cones:
-        """Change the classes, then the order."""
-        table = self._table()
-        colored = replace(
-            cones, color=table[cones.color], probabilities=_moved(cones.probabilities, table)
-        )
+        """Confuse, map, strip; then change the order."""
+        generator = moment.generator()
+        draws = generator.random(cones.source_count) if self._confuses else None
+        if draws is not None:
+            cones = self._confused(cones, draws, moment)
+        if self._strips or self.map:
+            cones = _recolored(cones, self._table())
+        far = self._out_of_color(cones, moment)
+        if far.any():
+            cones = _stripped(cones, far)
         shuffle = self._strips if self.shuffle is None else self.shuffle
-        return colored.take(shuffled_rows(cones, moment.generator())) if shuffle else colored
+        return cones.take(shuffled_rows(cones, generator)) if shuffle else cones
+
+    @property
+    def _confuses(self) -> bool:
+        return bool(self.confusion) or self.correct is not None
 
     @property
     def _strips(self) -> bool:
-        return self.strip and not self.map
+        others = (self.map, self._confuses, self.strip_outside, self.strip_beyond_m is not None)
+        return self.strip and not any(others)
 
     def _table(self) -> NDArray[np.int8]:
         if self._strips:
@@ -79,27 +144,94 @@ class Color(ConeStep):
             table[class_of(old)] = class_of(new)
         return table
 
+    def _out_of_color(self, cones: Cones, moment: Moment) -> NDArray[np.bool_]:
+        far = np.zeros(len(cones), bool)
+        if self.strip_beyond_m is not None:
+            far |= ranges(seen_by_sensor(cones)) > self.strip_beyond_m
+        if self.strip_outside is not None:
+            stamp_ns = measured_ns(cones, moment)
+            mount = self.strip_outside.mounted(cones.frame_id, stamp_ns, moment.context)
+            far |= ~self.strip_outside.sees(relative_to(mount, cones.xyz))
+        return far
 
-def shuffled_rows(cones: Cones, generator: np.random.Generator) -> NDArray[np.intp]:
-    """Return a random order of the rows, (n,): each source row has its own draw, then the rest."""
-    by_source = generator.random(cones.source_count)
-    others = generator.random(len(cones))
-    real = cones.index >= 0
-    rank = (
-        np.where(real, by_source[np.where(real, cones.index, 0)], others)
-        if len(by_source)
-        else others
-    )
-    return np.argsort(rank, kind="stable")
+    def _confused(self, cones: Cones, draws: NDArray[np.float64], moment: Moment) -> Cones:
+        real = cones.index >= 0
+        matrices = self.matrices(ranges(seen_by_sensor(cones)[real]))
+        outcome = cones.color.astype(np.int64)
+        outcome[real] = classes_out(matrices, cones.color[real], draws[cones.index[real]])
+        lost = outcome == UNDETECTED
+        moment.tally["cones missed"] += int(lost.sum())
+        seen = np.where(lost, cones.color, outcome).astype(np.int8)
+        chances = cones.probabilities
+        if self.probabilities == "one_hot":
+            chances = np.eye(CLASS_COUNT)[seen]
+        elif self.probabilities == "posterior":
+            chances = np.eye(CLASS_COUNT)[seen]
+            chances[real] = posteriors(matrices, seen[real])
+        elif chances is not None:
+            chances = _swapped(chances, cones.color, seen)
+        changed = replace(cones, color=seen, probabilities=chances)
+        return changed.take(~lost) if lost.any() else changed
+
+    def matrices(self, range_m: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the chance of each outcome, (n, 5 true classes, 5 classes and undetected)."""
+        if self.correct is None:
+            matrix = np.eye(CLASS_COUNT, CLASS_COUNT + 1)
+            for name, row in self.confusion.items():
+                matrix[class_of(name)] = _weights(row)
+            return np.broadcast_to(matrix, (len(range_m), *matrix.shape))
+        correct = np.clip(self.correct.at(range_m), 0, 1)[:, None, None]
+        wrong = np.zeros_like(correct)
+        if self.wrong is not None:
+            wrong = np.clip(self.wrong.at(range_m)[:, None, None], 0, 1 - correct)
+        rest = _weights(self.otherwise)
+        rest /= rest.sum()
+        own = np.eye(CLASS_COUNT, CLASS_COUNT + 1)
+        made: NDArray[np.float64] = correct * own + wrong * _others() + (1 - correct - wrong) * rest
+        made[:, ConeClass.UNKNOWN] = own[ConeClass.UNKNOWN]  # no color to be confused
+        return made
 
 
-def _moved(
-    probabilities: NDArray[np.float64] | None, table: NDArray[np.int8]
-) -> NDArray[np.float64] | None:
-    """Add up the probabilities (n, 5) of the classes that become one."""
-    if probabilities is None:
-        return None
-    moved = np.zeros_like(probabilities)
-    for old, new in enumerate(table):
-        moved[:, new] += probabilities[:, old]
-    return moved
+def _weights(row: dict[Outcome, float]) -> NDArray[np.float64]:
+    weights = np.zeros(CLASS_COUNT + 1)
+    for name, weight in row.items():
+        weights[UNDETECTED if name == "undetected" else class_of(name)] += weight
+    return weights
+
+
+def _others() -> NDArray[np.float64]:
+    """For each true color, the three other colors with a third each."""
+    matrix = np.zeros((CLASS_COUNT, CLASS_COUNT + 1))
+    for true in COLORED:
+        for seen in COLORED:
+            matrix[true, seen] = (true != seen) / (len(COLORED) - 1)
+    return matrix
+
+
+def _recolored(cones: Cones, table: NDArray[np.int8]) -> Cones:
+    """Give every class its entry of a table; probabilities of classes that become one add up."""
+    chances = cones.probabilities
+    if chances is not None:
+        moved = np.zeros_like(chances)
+        for old, new in enumerate(table):
+            moved[:, new] += chances[:, old]
+        chances = moved
+    return replace(cones, color=table[cones.color], probabilities=chances)
+
+
+def _stripped(cones: Cones, rows: NDArray[np.bool_]) -> Cones:
+    """Make the rows of a mask unknown."""
+    color = np.where(rows, np.int8(ConeClass.UNKNOWN), cones.color).astype(np.int8)
+    chances = cones.probabilities
+    if chances is not None:
+        chances = np.where(rows[:, None], np.eye(CLASS_COUNT)[ConeClass.UNKNOWN], chances)
+    return replace(cones, color=color, probabilities=chances)
+
+
+def _swapped(
+    chances: NDArray[np.float64], true: NDArray[np.int8], seen: NDArray[np.int8]
+) -> NDArray[np.float64]:
+    rows = np.arange(len(chances))
+    swapped = chances.copy()
+    swapped[rows, seen], swapped[rows, true] = chances[rows, true], chances[rows, seen]
+    return swapped

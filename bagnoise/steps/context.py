@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from bagnoise.errors import BagnoiseError
+from bagnoise.errors import ContextError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -43,7 +43,7 @@ NOTHING = Needs()
 
 
 class Context(Protocol):
-    """Answers at a measurement time; every question may raise BagnoiseError saying what lacks."""
+    """Answers at a measurement time; every question may raise ContextError saying what lacks."""
 
     def transform(self, target_frame: str, source_frame: str, stamp_ns: int) -> NDArray[np.float64]:
         """Return target_from_source, (4, 4), interpolated at a time."""
@@ -53,6 +53,9 @@ class Context(Protocol):
 
     def pose_frames(self, topic: str) -> tuple[str, str]:
         """Return (frame, child frame) of a pose topic."""
+
+    def pose_times(self, topic: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return (log_ns, stamp_ns) of every pose of a topic, (k,) each, by stamp."""
 
     def camera(self, topic: str, stamp_ns: int) -> Any:
         """Return the latest CameraInfo of a topic at a time, decoded."""
@@ -64,19 +67,24 @@ class NoContext:
     def transform(self, target_frame: str, source_frame: str, stamp_ns: int) -> NDArray[np.float64]:
         """Know no transform."""
         msg = f"no transform from {source_frame!r} to {target_frame!r} at {stamp_ns} ns"
-        raise BagnoiseError(msg)
+        raise ContextError(msg)
 
     def pose(self, topic: str, stamp_ns: int) -> NDArray[np.float64]:
         """Know no pose."""
         msg = f"no pose on {topic!r} at {stamp_ns} ns"
-        raise BagnoiseError(msg)
+        raise ContextError(msg)
 
     def pose_frames(self, topic: str) -> tuple[str, str]:
         """Know no pose."""
         msg = f"no pose on {topic!r}"
-        raise BagnoiseError(msg)
+        raise ContextError(msg)
+
+    def pose_times(self, topic: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Know no pose."""
+        msg = f"no pose on {topic!r}"
+        raise ContextError(msg)
 
     def camera(self, topic: str, stamp_ns: int) -> Any:
         """Know no camera."""
         msg = f"no CameraInfo on {topic!r} at {stamp_ns} ns"
-        raise BagnoiseError(msg)
+        raise ContextError(msg)

@@ -8,6 +8,8 @@ import numpy as np
 from pydantic import Field
 
 from bagnoise.steps.base import ConeStep, Moment
+from bagnoise.steps.polar import seen_by_sensor
+from bagnoise.steps.view import View
 
 if TYPE_CHECKING:
     from bagnoise.messages.payload import Cones
@@ -48,3 +50,30 @@ class Crop(ConeStep):
             (self.min_z_m, self.max_z_m),
             (self.min_range_m, self.max_range_m),
         )
+
+
+class FieldOfView(ConeStep, View):
+    """Keep what the sensor can see: ranges, horizontal and vertical angle, borders included.
+
+    Measured from the `sensor` step's mount, or else from the origin of the message's frame.
+    """
+
+    name: ClassVar[str] = "field_of_view"
+    min_x_m: float | None = Field(
+        None, description="cut what is behind this x of the message's frame, in metres"
+    )
+
+    def check(self) -> list[str]:
+        """Compare the limits."""
+        return self.view_problems()
+
+    def on_cones(self, cones: Cones, moment: Moment) -> Cones:
+        """Mask by position, false positives too."""
+        seen = self.sees(seen_by_sensor(cones))
+        if self.min_x_m is not None:
+            with np.errstate(invalid="ignore"):
+                seen &= cones.xyz[:, 0] >= self.min_x_m
+        if seen.all():
+            return cones
+        moment.tally["cones out of view"] += int((~seen).sum())
+        return cones.take(seen)

@@ -5,14 +5,45 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bagnoise.steps.color import Classes, Color
-from bagnoise.steps.field_of_view import Crop
+from bagnoise.steps.covariance import Covariance
+from bagnoise.steps.detection import Detection
+from bagnoise.steps.drift import Drift
+from bagnoise.steps.false_positives import FalsePositives
+from bagnoise.steps.field_of_view import Crop, FieldOfView
+from bagnoise.steps.from_track import FromTrack
 from bagnoise.steps.header import Header
 from bagnoise.steps.noise import Noise
+from bagnoise.steps.occlusion import Occlusion
+from bagnoise.steps.polar_noise import PolarNoiseStep
+from bagnoise.steps.sensor import Sensor
+from bagnoise.steps.shuffle import Duplicates, Shuffle
+from bagnoise.steps.stamps import SensorClock
 from bagnoise.steps.timing import Drop, Latency, Rate, Shift
 
 if TYPE_CHECKING:
     from bagnoise.steps.base import Step
 
-STEPS: dict[str, type[Step]] = {
-    step.name: step for step in (Noise, Crop, Classes, Color, Header, Rate, Latency, Shift, Drop)
-}
+_IN_ORDER: tuple[type[Step], ...] = (
+    FromTrack,
+    Sensor,
+    FieldOfView,
+    Crop,
+    Occlusion,
+    Detection,
+    Classes,
+    Color,
+    FalsePositives,
+    Noise,
+    PolarNoiseStep,
+    Drift,
+    Duplicates,
+    Shuffle,
+    Covariance,
+    Header,
+    Rate,
+    Latency,
+    Shift,
+    Drop,
+    SensorClock,
+)
+STEPS: dict[str, type[Step]] = {step.name: step for step in _IN_ORDER}

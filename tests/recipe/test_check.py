@@ -6,6 +6,7 @@ from bagnoise.recipe.check import recipe_of
 from bagnoise.recipe.document import read_document, write_yaml
 from bagnoise.recipe.load import preset_names, preset_text
 from bagnoise.recipe.problems import RecipeError
+from bagnoise.steps.color import Color
 
 
 def problems(text: str) -> list[str]:
@@ -81,8 +82,4 @@ def test_a_text_of_aliases_does_not_become_a_huge_tree() -> None:
 
 def test_an_empty_body_means_the_defaults() -> None:
     recipe = recipe_of(read_document(in_stream("      - color:\n"), "r.yaml"))
-    assert recipe.streams["s"].steps[0].model_dump() == {
-        "strip": True,
-        "map": {},
-        "shuffle": None,
-    }
+    assert recipe.streams["s"].steps[0] == Color()

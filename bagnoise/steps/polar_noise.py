@@ -1,0 +1,76 @@
+"""Noise in range and bearing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from pydantic import Field
+
+from bagnoise.steps.base import ConeStep, Moment
+from bagnoise.steps.curves import ZERO, Curve
+from bagnoise.steps.polar import PolarErrors, PolarNoise, ranges, seen_by_sensor, with_errors
+
+if TYPE_CHECKING:
+    from bagnoise.messages.payload import Cones
+
+ERRORS = 4  # range, bearing, elevation, across: always drawn, so that none moves another
+
+
+class PolarNoiseStep(ConeStep):
+    """Add independent normal errors along and across the ray from the sensor to each cone.
+
+    Standard deviations are evaluated at the range before this step. The errors of range, bearing,
+    elevation and across are independent of each other.
+    """
+
+    name: ClassVar[str] = "polar_noise"
+    range_std_m: Curve = Field(ZERO, description="standard deviation of the range, in metres")
+    bearing_std_rad: Curve = Field(ZERO, description="of the bearing, in radians")
+    elevation_std_rad: Curve = Field(ZERO, description="of the elevation, in radians")
+    across_std_m: Curve = Field(ZERO, description="sideways to the ray, horizontally, in metres")
+    across_ratio: float = Field(
+        0.0, ge=0, le=1e3, description="a further sideways error, as a multiple of range_std_m"
+    )
+    range_bias_m: Curve = Field(ZERO, description="constant error of the range, in metres")
+    bearing_bias_rad: float = Field(
+        0.0, ge=-7, le=7, description="constant error of the bearing, in radians"
+    )
+    in_covariance: bool = Field(True, description="the step covariance counts this noise")
+
+    def on_cones(self, cones: Cones, moment: Moment) -> Cones:
+        """Draw four errors for every source row, so that no filter moves another cone's noise."""
+        if self._does_nothing:
+            return cones
+        draws = moment.generator().standard_normal((cones.source_count, ERRORS))
+        real = cones.index >= 0
+        along, bearing, elevation, across = draws[cones.index[real]].T
+        distance = ranges(seen_by_sensor(cones)[real])
+        range_std = self.range_std_m.at(distance)
+        ratio = self.across_ratio * range_std
+        across_std = (self.across_std_m.at(distance) ** 2 + ratio**2) ** 0.5
+        errors = PolarErrors(
+            along * range_std + self.range_bias_m.at(distance),
+            bearing * self.bearing_std_rad.at(distance) + self.bearing_bias_rad,
+            elevation * self.elevation_std_rad.at(distance),
+            across * across_std,
+        )
+        model = PolarNoise(
+            cones.sensor,
+            self.range_std_m,
+            self.bearing_std_rad,
+            self.elevation_std_rad,
+            self.across_std_m,
+            self.across_ratio,
+        )
+        return with_errors(cones, real, errors, model if self.in_covariance else None)
+
+    @property
+    def _does_nothing(self) -> bool:
+        curves = (
+            self.range_std_m,
+            self.bearing_std_rad,
+            self.elevation_std_rad,
+            self.across_std_m,
+            self.range_bias_m,
+        )
+        return all(curve.is_zero for curve in curves) and self.bearing_bias_rad == 0
