@@ -40,7 +40,7 @@ class Publishing:
     time: TimeMode = "source"
 
 
-def sensed_cloud(  # noqa: PLR0913
+def sensed_cloud(
     source: Cloud,
     sensed: Sensed,
     beams: Beams,
@@ -61,7 +61,7 @@ def sensed_cloud(  # noqa: PLR0913
         stamp_ns: header stamp; the source's where None.
         frame_id: the source's where None.
     """
-    own_rows = "rings" if source.is_organised else "none"
+    own_rows: Rows = "rings" if source.is_organised else "none"
     grid = arrange(beams.channels, beams.columns, how.layout.rows if how.layout else own_rows)
     rows = sensed.source[grid.order]
     stamp = source.stamp_ns if stamp_ns is None else stamp_ns
