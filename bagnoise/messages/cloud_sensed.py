@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import numpy as np
 
 from bagnoise.messages.cloud import INTENSITY_NAMES, RING_NAMES, XYZ, Cloud
-from bagnoise.messages.cloud_layout import Layout, arrange
+from bagnoise.messages.cloud_layout import Layout, Rows, arrange
 from bagnoise.messages.cloud_misses import Misses, without
 from bagnoise.messages.cloud_time import TimeKind, from_offsets, offsets_ns, time_kind
 from bagnoise.messages.point_fields import fitted, take_rows
