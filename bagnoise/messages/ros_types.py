@@ -6,15 +6,25 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rosbags.typesys import Stores
     from rosbags.typesys.store import Typestore
 
 
-@lru_cache(maxsize=1)
-def ros_typestores() -> tuple[Typestore, ...]:
-    """Return the types of ROS 2 Humble, then those that only newer distributions have."""
-    from rosbags.typesys import Stores, get_typestore  # noqa: PLC0415 - 0.1 s, not for --help
+def ros_typestores() -> Iterator[Typestore]:
+    """Yield the types of ROS 2 Humble, then, if asked further, those of the newest ROS."""
+    from rosbags.typesys import Stores  # noqa: PLC0415 - 0.1 s, not for --help
 
-    return get_typestore(Stores.ROS2_HUMBLE), get_typestore(Stores.LATEST)
+    for store in (Stores.ROS2_HUMBLE, Stores.LATEST):
+        yield _typestore(store)
+
+
+@lru_cache(maxsize=2)
+def _typestore(store: Stores) -> Typestore:
+    from rosbags.typesys import get_typestore  # noqa: PLC0415 - as above
+
+    return get_typestore(store)
 
 
 @lru_cache(maxsize=256)
