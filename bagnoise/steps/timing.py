@@ -53,10 +53,13 @@ class Rate(TimeStep):
     """
 
     name: ClassVar[str] = "rate"
-    hz: float = Field(gt=0, le=1e6, description="ticks per second")
+    hz: float = Field(gt=0, le=10_000, description="ticks per second")
     phase_s: float = Field(0.0, ge=-1e6, le=1e6, description="moves all ticks by this, in seconds")
     hold_s: float | None = Field(
-        None, ge=0, le=1e6, description="ticks go on this long after the last message; null: 1/hz"
+        None, ge=0, le=3600, description="ticks go on this long after the last message; null: 1/hz"
+    )
+    max_gap_s: float = Field(
+        600.0, ge=0, le=1e5, description="a gap in the source is filled with repeats this long"
     )
     clock: ClockName = Field("log", description="clock of the ticks: log time or header stamps")
 
@@ -83,6 +86,7 @@ class _Ticker:
         self._step = step
         self._clock = setup.clock
         self._hold_ns = nanoseconds(1 / step.hz if step.hold_s is None else step.hold_s)
+        self._gap_ns = nanoseconds(step.max_gap_s)
         self._end_ns = -1 if setup.last_ns is None else self._limit(setup.last_ns)
         self._arrivals: list[tuple[int, int, Sample]] = []
         self._arrived = 0
@@ -115,14 +119,19 @@ class _Ticker:
                 break
             latest = self._take_arrived(tick_ns)
             if not self._is_wanted(tick_ns, latest):
-                break
+                if not self._arrivals:
+                    break
+                self._latest = None  # too long a gap: start again with the next message
+                continue
             published.append(at_tick(latest, tick_log_ns))
             self._next_tick += 1
         return published
 
     def _is_wanted(self, tick_ns: int, latest: Sample) -> bool:
-        """Whether the tick is within the hold, or a later sample shows that the source goes on."""
-        return bool(self._arrivals) or tick_ns <= max(self._limit(latest.log_ns), self._end_ns)
+        """Whether the tick is within the hold, or within a gap of a source that goes on."""
+        goes_on = bool(self._arrivals) or tick_ns <= self._end_ns
+        age_ns = tick_ns - self._clock.from_log(latest.log_ns)
+        return age_ns <= self._hold_ns or (goes_on and age_ns <= self._gap_ns)
 
     def _limit(self, last_ns: int) -> int:
         return self._clock.from_log(last_ns) + self._hold_ns

@@ -109,6 +109,19 @@ def test_nothing_is_released_before_it_is_sure() -> None:
     ]
 
 
+def test_a_gap_is_filled_only_so_long() -> None:
+    times = [EPOCH, EPOCH + 1000 * MS, EPOCH + 1050 * MS]
+    out = run([Rate(hz=10, hold_s=0.1, max_gap_s=0.3)], times)
+    assert [(s.log_ns - EPOCH) // MS for s in out] == [0, 100, 200, 300, 1000, 1100]
+    known_end = run([Rate(hz=10, hold_s=0.1, max_gap_s=0.3)], times, last_ns=times[-1])
+    assert pairs(known_end) == pairs(out)
+
+
+def test_a_message_at_time_zero_does_not_make_an_endless_bag() -> None:
+    out = run([Rate(hz=100)], [0, EPOCH])
+    assert len(out) == 600 * 100 + 1 + 2
+
+
 def test_phase_moves_the_ticks() -> None:
     out = run([Rate(hz=10, phase_s=0.03, hold_s=0)], [EPOCH, EPOCH + 140 * MS])
     assert [s.log_ns for s in out] == [EPOCH + 30 * MS, EPOCH + 130 * MS]
