@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import numpy as np
 
 from bagnoise.messages.cloud import INTENSITY_NAMES, RING_NAMES, XYZ, Cloud
-from bagnoise.messages.cloud_layout import Layout, arrange
+from bagnoise.messages.cloud_layout import Layout, Rows, arrange
 from bagnoise.messages.cloud_misses import Misses, without
 from bagnoise.messages.cloud_time import TimeKind, from_offsets, offsets_ns, time_kind
 from bagnoise.messages.point_fields import fitted, take_rows
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 TimeMode = Literal["source", "zero", "model"]
 _MILLIMETRES: Final = 1000
+_LENGTHS: Final = ("range", "distance")
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ class Publishing:
     time: TimeMode = "source"
 
 
-def sensed_cloud(  # noqa: PLR0913
+def sensed_cloud(
     source: Cloud,
     sensed: Sensed,
     beams: Beams,
@@ -61,7 +62,7 @@ def sensed_cloud(  # noqa: PLR0913
         stamp_ns: header stamp; the source's where None.
         frame_id: the source's where None.
     """
-    own_rows = "rings" if source.is_organised else "none"
+    own_rows: Rows = "rings" if source.is_organised else "none"
     grid = arrange(beams.channels, beams.columns, how.layout.rows if how.layout else own_rows)
     rows = sensed.source[grid.order]
     stamp = source.stamp_ns if stamp_ns is None else stamp_ns
@@ -74,7 +75,9 @@ def sensed_cloud(  # noqa: PLR0913
         columns[kind.field] = from_offsets(offsets, kind, stamp, points.dtype[kind.field])
     for name, values in columns.items():
         if name in (points.dtype.names or ()):
-            points[name] = fitted(values, points.dtype[name])
+            # a range is in metres where it can be, in millimetres as an integer (Ouster)
+            whole = name in _LENGTHS and points.dtype[name].kind != "f"
+            points[name] = fitted(values * _MILLIMETRES if whole else values, points.dtype[name])
     cloud = Cloud(
         stamp_ns=stamp,
         frame_id=source.frame_id if frame_id is None else frame_id,
@@ -123,7 +126,7 @@ def _columns(
     known["azimuth"] = beams.azimuth_rad[order]
     known["elevation"] = beams.elevation_rad[order]
     known["distance"] = ranges
-    known["range"] = ranges * _MILLIMETRES
+    known["range"] = ranges
     return known
 
 
