@@ -57,7 +57,7 @@ def range_noise(
     turns = rng.standard_normal((2, len(xyz))) if angle_std_deg else None
     origin = np.asarray(sensor_xyz, np.float64)
     hit = is_return(xyz)
-    arms = np.asarray(xyz, np.float64)[hit] - origin
+    arms = np.asarray(xyz[hit], np.float64) - origin
     ranges = np.sqrt(np.einsum("ij,ij->i", arms, arms))
     hit[hit] = ranges > 0
     arms, ranges = arms[ranges > 0], ranges[ranges > 0]
@@ -114,7 +114,7 @@ def quantized_ranges(xyz: NDArray[Any], sensor_xyz: ArrayLike, resolution_m: flo
     _check_step("range resolution", resolution_m)
     origin = np.asarray(sensor_xyz, np.float64)
     hit = is_return(xyz)
-    arms = np.asarray(xyz, np.float64)[hit] - origin
+    arms = np.asarray(xyz[hit], np.float64) - origin
     ranges = np.sqrt(np.einsum("ij,ij->i", arms, arms))
     hit[hit] = ranges > 0
     arms, ranges = arms[ranges > 0], ranges[ranges > 0]
@@ -131,7 +131,8 @@ def quantized(values: NDArray[Any], step: float) -> NDArray[np.float64]:
         UsageError: a step that is not above 0.
     """
     _check_step("quantization step", step)
-    stepped: NDArray[np.float64] = np.rint(np.asarray(values, np.float64) / step) * step
+    with np.errstate(invalid="ignore"):
+        stepped: NDArray[np.float64] = np.rint(np.asarray(values, np.float64) / step) * step
     return stepped
 
 
@@ -156,7 +157,8 @@ def noisy_intensity(
         (n,) float64; NaN stays NaN.
     """
     _check_sigma(std=std, std_relative=std_relative)
-    wide = np.asarray(values, np.float64)
+    with np.errstate(invalid="ignore"):  # a signalling NaN
+        wide = np.asarray(values, np.float64)
     highest = np.inf if most is None else most
     if values.dtype.kind in "iu":
         highest = min(highest, float(np.iinfo(values.dtype).max))

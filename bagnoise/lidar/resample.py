@@ -10,7 +10,17 @@ import numpy as np
 from bagnoise.errors import UsageError
 from bagnoise.lidar.camera import BeamPixels, beam_pixels, texture_for
 from bagnoise.lidar.plane import beam_depths
-from bagnoise.lidar.visible import Window, closed, neighbours, visible_rows, window_for
+from bagnoise.lidar.visible import (
+    Cells,
+    Window,
+    at_outline,
+    beside_everything,
+    cells,
+    closed,
+    neighbours,
+    visible_rows,
+    window_for,
+)
 from bagnoise.lidar.zbuffer import (
     Projection,
     SparsePixels,
@@ -30,6 +40,7 @@ if TYPE_CHECKING:
 Mode = Literal["nearest", "visible", "plane"]
 MISS: Final = -1
 _MOST_DENSE_PIXELS: Final = 1 << 26
+_SPACINGS_OF_A_PLANE: Final = 1.5  # a window of one spacing often holds too few points to fit
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +70,7 @@ class _Sector(NamedTuple):
     v: NDArray[np.float32]
     pixels: NDArray[np.int64]
     sparse: SparsePixels
+    cell: Cells
 
 
 class CameraLidar:
@@ -98,9 +110,15 @@ class CameraLidar:
         self.mode: Mode = mode
         self.texture = texture_for(beams, max_approx_error_deg, cameras)
         self.directions = beams.directions().astype(np.float32)
-        self.window = Window(1, 1)
+        self.spacing_rad = (0.0, 0.0)
+        self.window = self.closing = Window(1, 1)
         if mode != "nearest":
-            self.window = _window(beams, self.texture.pitch, cameras, spacing_rad)
+            if spacing_rad is None:
+                msg = "modes visible and plane need the spacing of the source's points"
+                raise UsageError(msg)
+            self.spacing_rad = (spacing_rad[0], spacing_rad[1])
+            self.closing = self._window(1.0)
+            self.window = self._window(_SPACINGS_OF_A_PLANE) if mode == "plane" else self.closing
         self.image = self.texture.grown(self.window.margin)
         if mode != "nearest" and self.image.pixels > _MOST_DENSE_PIXELS:
             msg = (
@@ -111,6 +129,12 @@ class CameraLidar:
             raise UsageError(msg)
         self.sectors = self._make_sectors(beam_pixels(beams, self.texture))
 
+    def _window(self, spacings: float) -> Window:
+        steepest = float(np.abs(self.beams.elevation_rad).max())
+        return window_for(
+            self.texture.pitch, self.spacing_rad, self.texture.sweep_rad / 2, steepest, spacings
+        )
+
     def _make_sectors(self, where: BeamPixels) -> list[_Sector]:
         margin = self.window.margin
         numbers = (where.row + margin) * self.image.columns + where.column + margin
@@ -119,7 +143,8 @@ class CameraLidar:
             rows = np.flatnonzero(where.camera == camera)
             u, v = where.u[rows].astype(np.float32), where.v[rows].astype(np.float32)
             pixels = numbers[rows]
-            sectors.append(_Sector(int(camera), rows, u, v, pixels, SparsePixels(pixels)))
+            cell = cells(where.u[rows], where.v[rows], self.spacing_rad)
+            sectors.append(_Sector(int(camera), rows, u, v, pixels, SparsePixels(pixels), cell))
         return sectors
 
     def sense(self, xyz: NDArray[Any], range_m: tuple[float, float] = (0.0, np.inf)) -> Sensed:
@@ -169,29 +194,22 @@ class CameraLidar:
         ranges = _ranges(points)
         layers = two_layers(self.image, pixel_numbers(points, self.image), ranges)
         depth = unpack_depths(layers)
-        surface = closed(depth[0], self.window)
+        surface = closed(depth[0], self.closing)
         seen = visible_rows(depth, surface, unpack_rows(layers))
         around = neighbours(
             seen, sector.pixels, (sector.u, sector.v), (points.u, points.v), self.window
         )
         chosen = around.pick(around.rows)
         hit = (chosen >= 0) & np.isfinite(surface.ravel()[sector.pixels])
+        outline = at_outline(surface, sector.pixels, self.closing)
+        hit &= ~(outline & beside_everything(around, sector.cell))
         seen_m = ranges[chosen]
         if self.mode == "plane":
             inverse = np.reciprocal(points.forward_m)[around.rows]
-            forward = beam_depths(around, inverse, self.texture.pitch)
+            inner = np.tile(self.window.inner(self.closing), len(seen))
+            forward = beam_depths(around, inverse, self.texture.pitch, inner)
             seen_m = forward * np.sqrt(1 + sector.u**2 + sector.v**2)
         return np.where(hit, points.rows[chosen], MISS), seen_m
-
-
-def _window(
-    beams: Beams, pitch: float, cameras: int, spacing_rad: tuple[float, float] | None
-) -> Window:
-    if spacing_rad is None:
-        msg = "modes visible and plane need the spacing of the source's points"
-        raise UsageError(msg)
-    steepest = float(np.abs(beams.elevation_rad).max())
-    return window_for(pitch, spacing_rad, np.pi / cameras, steepest)
 
 
 def _ranges(points: Projection) -> NDArray[np.float32]:

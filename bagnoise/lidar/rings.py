@@ -21,9 +21,10 @@ _SMALLEST_GAP_DEG: Final = 0.04  # the densest known beams (VLS-128) are 0.1 deg
 
 def elevations_deg(xyz: NDArray[Any]) -> NDArray[np.float64]:
     """Return elevations above the sensor's horizon, (n,) deg, of positions about it, (n, 3)."""
-    wide = np.asarray(xyz, np.float64)
-    flat = np.hypot(wide[:, 0], wide[:, 1])
-    return np.degrees(np.arctan2(wide[:, 2], flat))
+    with np.errstate(invalid="ignore"):  # signalling NaNs among the misses
+        wide = np.asarray(xyz, np.float64)
+        flat = np.hypot(wide[:, 0], wide[:, 1])
+        return np.degrees(np.arctan2(wide[:, 2], flat))
 
 
 def rings_from_elevation(

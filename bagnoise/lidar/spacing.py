@@ -46,12 +46,11 @@ def source_spacing(xyz: NDArray[Any], rings: NDArray[np.int32] | None = None) ->
     Raises:
         MessageError: fewer than 8 points.
     """
-    wide = np.asarray(xyz, np.float64)
-    usable = np.isfinite(wide).all(axis=1) & (wide != 0).any(axis=1)
+    usable = np.isfinite(xyz).all(axis=1) & (xyz != 0).any(axis=1)
     if np.count_nonzero(usable) < _FEWEST:
         msg = f"a cloud of {np.count_nonzero(usable)} points has no spacing; at least 8 are needed"
         raise MessageError(msg)
-    kept = wide[usable]
+    kept = np.asarray(xyz[usable], np.float64)
     azimuth = np.arctan2(kept[:, 1], kept[:, 0])
     elevation = np.radians(elevations_deg(kept))
     rings = _rings_if_any(kept) if rings is None else rings[usable]

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 
 DEPTH_TOLERANCE: Final = 0.05  # relative; a surface seen at a grazing angle is not behind itself
 
+OUTLINE_REACH: Final = (
+    0.375  # of a cell; half would be fair, less keeps beams inside a field of view
+)
+
 
 class Window(NamedTuple):
     """Odd sizes, in pixels, of the neighbourhood that must hold a point of every surface."""
@@ -28,6 +32,12 @@ class Window(NamedTuple):
         """Pixels around an image that closing and gathering may touch."""
         return 3 * (max(self) // 2)
 
+    def inner(self, other: Window) -> NDArray[np.bool_]:
+        """Tell which of the window's pixels a smaller one holds, too, (columns * rows,)."""
+        across = np.abs(np.arange(self.columns) - self.columns // 2) <= other.columns // 2
+        down = np.abs(np.arange(self.rows) - self.rows // 2) <= other.rows // 2
+        return np.logical_and.outer(down, across).ravel()
+
     def offsets(self, image_columns: int) -> NDArray[np.int64]:
         """Return pixel number differences of the window's pixels, (columns * rows,)."""
         across = np.arange(self.columns) - self.columns // 2
@@ -36,7 +46,11 @@ class Window(NamedTuple):
 
 
 def window_for(
-    pitch: float, spacing_rad: tuple[float, float], half_sweep_rad: float, steepest_rad: float
+    pitch: float,
+    spacing_rad: tuple[float, float],
+    half_sweep_rad: float,
+    steepest_rad: float,
+    spacings: float = 1.0,
 ) -> Window:
     """Size a window so that no surface has a hole: (k - 1) pitch >= spacing, k odd.
 
@@ -46,10 +60,11 @@ def window_for(
         half_sweep_rad: azimuth of the image's border from the axis, where an angle is widest in
             pixels.
         steepest_rad: elevation of the steepest beam.
+        spacings: that the window spans.
     """
     stretch = 1 / np.cos(half_sweep_rad)
-    across = spacing_rad[0] * stretch**2
-    down = spacing_rad[1] * stretch / np.cos(steepest_rad) ** 2
+    across = spacings * spacing_rad[0] * stretch**2
+    down = spacings * spacing_rad[1] * stretch / np.cos(steepest_rad) ** 2
     return Window(_odd_size(across / pitch), _odd_size(down / pitch))
 
 
@@ -107,6 +122,58 @@ class Neighbours(NamedTuple):
         """Return the nearest point's entry of a (k, b) array, (b,)."""
         picked: NDArray[Any] = np.take_along_axis(values, self.nearest[None, :], axis=0)[0]
         return picked
+
+
+class Cells(NamedTuple):
+    """What one spacing of the source looks like around image points, (b,) each.
+
+    A step of (du, dv) is one of du in azimuth and of dv - shear * du in elevation: rings are
+    hyperbolas in the image, not rows.
+    """
+
+    across: NDArray[np.float32]
+    down: NDArray[np.float32]
+    shear: NDArray[np.float32]
+
+
+def cells(
+    u: NDArray[np.float64], v: NDArray[np.float64], spacing_rad: tuple[float, float]
+) -> Cells:
+    """Measure the cells around image points, (b,)."""
+    stretch = 1 + u * u
+    across = spacing_rad[0] * stretch
+    down = spacing_rad[1] * np.sqrt(stretch) * (1 + v * v / stretch)
+    shear = u * v / stretch
+    return Cells(across.astype(np.float32), down.astype(np.float32), shear.astype(np.float32))
+
+
+def at_outline(
+    surface: NDArray[np.float32], pixels: NDArray[np.int64], window: Window
+) -> NDArray[np.bool_]:
+    """Tell which pixels, (b,), have nothing closed somewhere within a window's reach of them.
+
+    Elsewhere a beam is inside a surface, however sparse its points are there.
+    """
+    flat = surface.ravel()
+    steps = [window.columns // 2, window.rows // 2 * surface.shape[1]]
+    around = [flat[pixels + sign * step] for step in steps for sign in (-1, 1)]
+    return np.asarray(~np.isfinite(np.stack(around)).all(axis=0))
+
+
+def beside_everything(around: Neighbours, cell: Cells) -> NDArray[np.bool_]:
+    """Tell which beams pass beside all the points around them, (b,).
+
+    A point stands for a cell of the source's spacing about it. A beam that has every point of its
+    window on one side, farther than part of a cell, is outside the surface's outline.
+    """
+    beside = np.zeros(around.du.shape[1], np.bool_)
+    far = np.float32(np.inf)
+    climb = around.dv - cell.shear * around.du
+    for offsets, size in ((around.du, cell.across), (climb, cell.down)):
+        reach = size * np.float32(OUTLINE_REACH)
+        beside |= np.where(around.present, offsets, far).min(axis=0) > reach
+        beside |= np.where(around.present, offsets, -far).max(axis=0) < -reach
+    return beside
 
 
 def neighbours(

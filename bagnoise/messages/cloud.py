@@ -111,11 +111,12 @@ class Cloud:
 
         float32 where all three fields are, else float64.
         """
-        columns = [self.points[self.need(name, why="a point's position")] for name in XYZ]
+        columns = [self._coordinate(name) for name in XYZ]
         narrow = all(column.dtype.base == np.dtype("f4") for column in columns)
         out = np.empty((3, len(self)), np.float32 if narrow else np.float64)
-        for row, column in zip(out, columns, strict=True):
-            row[:] = column
+        with np.errstate(invalid="ignore", over="ignore"):  # signalling NaNs among the misses
+            for row, column in zip(out, columns, strict=True):
+                row[:] = column
         return out.T
 
     def finite(self) -> NDArray[np.bool_]:
@@ -123,8 +124,18 @@ class Cloud:
         good = np.ones(len(self), np.bool_)
         for name in XYZ:
             if name in self.names:
-                good &= np.isfinite(self.points[name])
+                # a damaged count makes several values a point of one coordinate
+                good &= np.isfinite(self.points[name]).reshape(len(self), -1).all(axis=1)
         return good
+
+    def _coordinate(self, name: str) -> NDArray[Any]:
+        column: NDArray[Any] = self.points[self.need(name, why="a point's position")]
+        if column.ndim > 1:
+            msg = (
+                f"point field {name!r} holds {column.shape[1]} values a point; a coordinate is one"
+            )
+            raise MessageError(msg)
+        return column
 
     def take(self, rows: NDArray[Any]) -> Cloud:
         """Return the points that a boolean mask or an index array picks, unorganised."""

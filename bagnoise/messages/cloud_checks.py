@@ -28,31 +28,30 @@ def implausible_values(cloud: Cloud) -> tuple[str, ...]:
     if not len(cloud) or not columns:
         return ()
     sample = cloud.points[:: max(1, len(cloud) // _SAMPLE)]
-    values = np.concatenate([sample[name].ravel() for name in columns])
-    if _implausible_share(values) <= _SUSPICIOUS_SHARE:
+    values = [sample[name].ravel() for name in columns]
+    magnitudes = _magnitudes(values)
+    if _implausible_share(magnitudes) <= _SUSPICIOUS_SHARE:
         return ()
-    swapped = values.view(values.dtype.newbyteorder())
+    swapped = _magnitudes([column.view(column.dtype.newbyteorder()) for column in values])
     order = "big" if cloud.is_bigendian else "little"
     hint = "; in the other byte order they are plausible" * (
-        _implausible_share(swapped) < _SUSPICIOUS_SHARE
+        len(swapped) > 0 and _implausible_share(swapped) < _SUSPICIOUS_SHARE
     )
     note = (
-        f"positions are implausible (median |value| {_median_magnitude(values):.2g} m) read as"
+        f"positions are implausible (median |value| {float(np.median(magnitudes)):.2g} m) read as"
         f" {order}-endian, as is_bigendian says{hint}"
     )
     return (note,)
 
 
-def _median_magnitude(values: NDArray[Any]) -> float:
-    magnitudes = np.abs(values.astype(np.float64))
-    kept = magnitudes[np.isfinite(magnitudes) & (magnitudes > 0)]
-    return float(np.median(kept)) if len(kept) else 0.0
+def _magnitudes(columns: list[NDArray[Any]]) -> NDArray[np.float64]:
+    """Return the sizes of all values but zeros and what is not finite."""
+    with np.errstate(invalid="ignore"):  # signalling NaNs
+        sizes = np.abs(np.concatenate([column.astype(np.float64) for column in columns]))
+    return np.asarray(sizes[np.isfinite(sizes) & (sizes > 0)])
 
 
-def _implausible_share(values: NDArray[Any]) -> float:
-    with np.errstate(invalid="ignore"):
-        magnitudes = np.abs(values.astype(np.float64))
-    kept = magnitudes[np.isfinite(magnitudes) & (magnitudes > 0)]
-    if not len(kept):
+def _implausible_share(magnitudes: NDArray[np.float64]) -> float:
+    if not len(magnitudes):
         return 0.0
-    return float(np.mean((kept < _SMALLEST_M) | (kept > _LARGEST_M)))
+    return float(np.mean((magnitudes < _SMALLEST_M) | (magnitudes > _LARGEST_M)))

@@ -29,11 +29,7 @@ def hits(cloud: Cloud) -> NDArray[np.bool_]:
 
     Unity and some drivers write (0, 0, 0) for a beam that returned nothing.
     """
-    good = cloud.finite()
-    away = np.zeros(len(cloud), np.bool_)
-    for name in XYZ:
-        away |= cloud.column(name) != 0
-    return good & away
+    return np.asarray(cloud.finite() & (cloud.xyz() != 0).any(axis=1))
 
 
 def without(cloud: Cloud, lost: NDArray[np.bool_], misses: Misses | None = None) -> Cloud:

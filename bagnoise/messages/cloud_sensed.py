@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 TimeMode = Literal["source", "zero", "model"]
 _MILLIMETRES: Final = 1000
+_LENGTHS: Final = ("range", "distance")
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,9 @@ def sensed_cloud(
         columns[kind.field] = from_offsets(offsets, kind, stamp, points.dtype[kind.field])
     for name, values in columns.items():
         if name in (points.dtype.names or ()):
-            points[name] = fitted(values, points.dtype[name])
+            # a range is in metres where it can be, in millimetres as an integer (Ouster)
+            whole = name in _LENGTHS and points.dtype[name].kind != "f"
+            points[name] = fitted(values * _MILLIMETRES if whole else values, points.dtype[name])
     cloud = Cloud(
         stamp_ns=stamp,
         frame_id=source.frame_id if frame_id is None else frame_id,
@@ -123,7 +126,7 @@ def _columns(
     known["azimuth"] = beams.azimuth_rad[order]
     known["elevation"] = beams.elevation_rad[order]
     known["distance"] = ranges
-    known["range"] = ranges * _MILLIMETRES
+    known["range"] = ranges
     return known
 
 

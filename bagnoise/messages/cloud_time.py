@@ -144,7 +144,8 @@ def _integers_ns(values: NDArray[Any], unit_ns: int) -> NDArray[np.int64]:
 
 def _floats_ns(values: NDArray[Any], unit_ns: int) -> NDArray[np.int64]:
     """Convert in two parts, so that the epoch's seconds cost no digits of the fraction."""
-    wide = np.nan_to_num(values.astype(np.float64), nan=0.0, posinf=0.0, neginf=0.0)
+    with np.errstate(invalid="ignore"):
+        wide = np.nan_to_num(values.astype(np.float64), nan=0.0, posinf=0.0, neginf=0.0)
     limit = float(np.iinfo(np.int64).max // 2 // unit_ns)
     wide = np.clip(wide, -limit, limit)
     whole = np.floor(wide)

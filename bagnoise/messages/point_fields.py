@@ -99,12 +99,14 @@ def copy_rows(points: NDArray[np.void]) -> NDArray[np.void]:
 def fitted(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
     """Convert values to a field's type: rounded and clamped where it is an integer, NaN as 0."""
     if dtype.kind not in "iu" or values.dtype == dtype:
-        return values.astype(dtype)
+        with np.errstate(invalid="ignore", over="ignore"):
+            return values.astype(dtype)
     limits = np.iinfo(dtype)
     if values.dtype.kind == "f":
         # the largest float below 2^63 or 2^64, for the limit itself would round up out of range
         highest = np.nextafter(float(limits.max) + 1.0, 0.0)
-        wide = np.rint(np.nan_to_num(values.astype(np.float64), nan=0.0))
+        with np.errstate(invalid="ignore"):
+            wide = np.rint(np.nan_to_num(values.astype(np.float64), nan=0.0))
         return np.clip(wide, float(limits.min), highest).astype(dtype)
     have = np.iinfo(values.dtype)
     low, high = max(limits.min, have.min), min(limits.max, have.max)

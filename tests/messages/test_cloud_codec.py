@@ -290,3 +290,22 @@ def test_factory_checks_type_and_definition() -> None:
         point_cloud2_codec(Schema(name, "ros2msg", other), {})
     with pytest.raises(MessageError, match="no codec options"):
         point_cloud2_codec(Schema(name), {"layout": 1})
+
+
+def test_signalling_nans_pass_without_a_warning() -> None:
+    fields = (("x", 0, "f8"), ("y", 8, "f4"), ("z", 12, "f4"))
+    raw = bytes(8) + b"\x01\x00\xa0\x7f" * 2
+    data = message(raw * 20, fields, width=20, step=16, dense=False)
+    cloud = CODEC.decode(data)
+    assert not np.isfinite(cloud.xyz()[:, 1:]).any()
+    assert CODEC.encode(cloud) == data
+    assert CODEC.encode(cloud.with_xyz(cloud.xyz(), where=np.zeros(20, np.bool_))) == data
+
+
+def test_a_coordinate_of_several_values_is_an_error_only_where_it_is_needed() -> None:
+    fields = (("x", 0, "f4"), ("y", 4, "f4", 2), ("z", 12, "f4"))
+    data = message(bytes(32), fields, width=2, step=16)
+    cloud = CODEC.decode(data)
+    assert CODEC.encode(cloud) == data
+    with pytest.raises(MessageError, match="'y' holds 2 values"):
+        cloud.xyz()
