@@ -12,7 +12,7 @@ from bagnoise.augment.summary import StreamSummary
 from bagnoise.augment.targets import VARIANT, TargetBook
 from bagnoise.errors import MessageError, UsageError
 from bagnoise.messages.msg_text import full_type_name
-from bagnoise.messages.registry import codec_of, kind_of
+from bagnoise.messages.registry import codec_of, kind_of, shared_codec
 from bagnoise.recipe.model import step_labels
 from bagnoise.steps.base import TimeStep, works_on
 
@@ -229,7 +229,7 @@ def _decoder(channel: Channel, stream: Stream) -> Codec[Any]:
         if not works_on(step, kind):
             msg = f"step {step.name!r} does not work on {kind} ({channel.type_name})"
             raise UsageError(msg)
-    return codec_of(channel.schema, stream.source_options)
+    return shared_codec(channel.schema, stream.source_options)
 
 
 def _same(one: str, other: str) -> bool:
