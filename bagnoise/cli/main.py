@@ -20,6 +20,7 @@ OK, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
 # name -> (module of bagnoise.cli, one line): loaded only when called, so that --help is quick
 COMMANDS = {
     "augment": ("augment", "Write a bag with simulated sensors in it."),
+    "dataset": ("dataset", "Make many noisy bags from one plan; resume when interrupted."),
     "info": ("info", "Show what a bag holds and what bagnoise can do with it."),
     "recipe": ("recipe", "List, show and check recipes."),
     "steps": ("steps", "Describe the steps that recipes are made of."),
