@@ -25,8 +25,6 @@ from bagnoise.dataset.variant import Variant
 from bagnoise.errors import BagError, UsageError
 from bagnoise.recipe.model import Recipe
 
-pytestmark = pytest.mark.filterwarnings("ignore:(start|end)_time is deprecated")
-
 # streams that replace, move and read: each kind of what a recording has to repeat
 ALL_KINDS = """streams:
   cones: {source: /ground_truth/cones, steps: [noise: {std_m: 0.1}]}

@@ -14,8 +14,6 @@ from bagnoise.dataset.model import Plan
 from bagnoise.errors import UsageError
 from bagnoise.recipe.problems import RecipeError
 
-pytestmark = pytest.mark.filterwarnings("ignore:(start|end)_time is deprecated")
-
 
 @pytest.mark.parametrize(
     ("text", "problem"),
