@@ -47,6 +47,9 @@ def noise_lines(stream: Stream) -> Iterator[Line]:
     residual_m = stream.rows.residual_m[rows]
     for axis, name in enumerate("xyz"):
         yield from _axis_lines(subject, name, residual_m[:, axis], float(sigma_m[axis]))
+    if sigma_m[0] > 0:  # both together see a smaller error than either
+        both_m = residual_m[:, :2].ravel()
+        yield _spread_line(subject, "x and y", both_m, float(sigma_m[0]))
 
 
 def _obstacle(stream: Stream, steps: list[Step]) -> str:
@@ -65,19 +68,15 @@ def _axis_lines(
         yield Line(subject, f"{name} error", "0 m", f"at most {largest:.3g} m", holds, "exact")
         return
     z = error_m / sigma_m
-    count = f"n = {len(z)}"
-    yield Line(
-        subject, f"mean {name} error", "0 m", f"{error_m.mean():+.5f} m", mean_p(z), f"{count}, z"
-    )
+    found, note = f"{error_m.mean():+.5f} m", f"n = {len(z)}, z"
+    yield Line(subject, f"mean {name} error", "0 m", found, mean_p(z), note)
+    yield _spread_line(subject, name, error_m, sigma_m)
+
+
+def _spread_line(subject: str, name: str, error_m: NDArray[np.float64], sigma_m: float) -> Line:
     spread = float(np.sqrt((error_m**2).mean()))
-    yield Line(
-        subject,
-        f"{name} deviation",
-        f"{sigma_m:g} m",
-        f"{spread:.5f} m",
-        spread_p(z),
-        f"{count}, chi-square",
-    )
+    p, note = spread_p(error_m / sigma_m), f"n = {len(error_m)}, chi-square"
+    return Line(subject, f"{name} deviation", f"{sigma_m:g} m", f"{spread:.5f} m", p, note)
 
 
 def _sigma_m(steps: list[Step]) -> NDArray[np.float64]:

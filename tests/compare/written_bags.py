@@ -131,7 +131,7 @@ class _Bag:
         self.writer.add_message(self._ids[topic], log_ns, data, log_ns)
 
     def close(self) -> None:
-        self.writer.finish()
+        self.writer.finish()  # type: ignore[no-untyped-call]
         self._file.close()
 
 
