@@ -14,7 +14,7 @@ from bagnoise.augment.targets import VARIANT, TargetBook
 from bagnoise.errors import MessageError, UsageError
 from bagnoise.messages.cone_labels import LABELS_SUFFIX, LABELS_TYPE
 from bagnoise.messages.msg_text import full_type_name
-from bagnoise.messages.registry import codec_of, kind_of
+from bagnoise.messages.registry import codec_of, kind_of, shared_codec
 from bagnoise.recipe.model import step_labels
 from bagnoise.steps.base import TimeStep, works_on
 from bagnoise.steps.context import NOTHING
@@ -274,7 +274,7 @@ def _decoder(channel: Channel, stream: Stream) -> Codec[Any]:
         if not works_on(step, kind):
             msg = f"step {step.name!r} does not work on {kind} ({channel.type_name})"
             raise UsageError(msg)
-    return codec_of(channel.schema, stream.source_options)
+    return shared_codec(channel.schema, stream.source_options)
 
 
 def _same(one: str, other: str) -> bool:

@@ -49,10 +49,13 @@ class AugmentEdit:
         self.adds = (*kept.values(), *binding.adds)
         self.reads = frozenset(self._by_channel) | self.replaces
 
-    def process(self, message: Message) -> Iterable[Output]:
-        """Run a source message through every stream that reads its channel."""
+    def process(self, message: Message, decoded: Decoded | None = None) -> Iterable[Output]:
+        """Run a source message through every stream that reads its channel.
+
+        ``decoded`` is given where several edits of one bag share the work of decoding.
+        """
         outputs = list(self.advance(message.log_ns))
-        decoded = _Decoded(message)
+        decoded = decoded or Decoded(message)
         for run in self._by_channel.get(message.channel.id, ()):
             outputs += run.process(message, decoded)
         return outputs
@@ -66,14 +69,16 @@ class AugmentEdit:
         return [output for run in self._runs for output in run.finish()]
 
 
-class _Decoded:
+class Decoded:
     """A source message, decoded or copied once however many streams read it."""
 
     def __init__(self, message: Message) -> None:
+        """Take the message; its bytes must stay valid while streams ask."""
         self._message = message
         self._payloads: dict[int, Any] = {}
 
     def payload(self, stream: BoundStream) -> Any:
+        """Return the payload as a stream's codec decodes it, or the raw bytes."""
         codec = stream.decoders.get(self._message.channel.id)
         key = 0 if codec is None else id(codec)
         if key not in self._payloads:
@@ -96,7 +101,7 @@ class _Run:
         self._labelled = 0
         self._sequences = dict.fromkeys(range(len(stream.targets)), 0)
 
-    def process(self, message: Message, decoded: _Decoded) -> Iterator[Output]:
+    def process(self, message: Message, decoded: Decoded) -> Iterator[Output]:
         self.stream.summary.read += 1
         same_time = message.log_ns == self._last_ns
         self._occurrence = self._occurrence + 1 if same_time else 0

@@ -21,9 +21,10 @@ from bagnoise.bags.publish import check_target
 from bagnoise.messages.definitions import definition_finder
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from os import PathLike
 
-    from bagnoise.bags.model import Progress
+    from bagnoise.bags.model import Bag, Edit, Progress
     from bagnoise.recipe.model import Recipe
 
 
@@ -68,26 +69,63 @@ def augment(
     check_target(target, source, overwrite=options.write.overwrite)
     find = definition_finder(options.msgs)
     with open_bag(source, recover=options.recover, verify=options.verify, definitions=find) as bag:
-        selection = options.cut.of(bag)
-        binding = bind(
-            recipe, bag, find, selection=selection, replace_target=options.replace_target
+        job = Job(bag, target, recipe, options, bind_to=bag)
+        return job.plan() if options.dry_run else job.write(job.edit, progress)
+
+
+class Job:
+    """A recipe bound to an open bag, to be run once.
+
+    Attributes:
+        selection: the part of the bag that is taken.
+        edit: the running streams, which fill the summary while they run.
+    """
+
+    def __init__(
+        self, bag: Bag, target: Path, recipe: Recipe, options: Options, *, bind_to: Bag
+    ) -> None:
+        """Bind the recipe to ``bind_to``: the bag, or a face of it that remembers its answers.
+
+        Raises:
+            UsageError: it does not fit the bag.
+        """
+        self._bag, self._target, self._recipe, self._options = bag, target, recipe, options
+        self.selection = options.cut.of(bind_to)
+        self._binding = bind(
+            recipe,
+            bind_to,
+            definition_finder(options.msgs),
+            selection=self.selection,
+            replace_target=options.replace_target,
         )
-        streams = [stream.summary for stream in binding.streams]
-        summary = Summary(str(source), str(target), recipe.seed, options.dry_run, streams)
-        if not options.dry_run:
-            report = rewrite(
-                bag,
-                target,
-                AugmentEdit(binding),
-                selection=selection,
-                options=options.write,
-                records=[record_of(bag, recipe)],
-                progress=progress,
-            )
-            summary.copied = sum(report.copied.values())
-            summary.span = report.span
-            summary.warnings += report.warnings
-        summary.warnings = list(
-            dict.fromkeys([*bag.warnings, *binding.warnings, *summary.warnings])
+        self.edit = AugmentEdit(self._binding)
+
+    def plan(self) -> Summary:
+        """Say what would be done."""
+        return self._summary([])
+
+    def write(self, edit: Edit, progress: Progress | None = None) -> Summary:
+        """Write the target: with `edit`, or with one that repeats what that made."""
+        report = rewrite(
+            self._bag,
+            self._target,
+            edit,
+            selection=self.selection,
+            options=self._options.write,
+            records=[record_of(self._bag, self._recipe)],
+            progress=progress,
         )
-    return summary
+        summary = self._summary(report.warnings)
+        summary.copied = sum(report.copied.values())
+        summary.span = report.span
+        return summary
+
+    def _summary(self, warnings: Sequence[str]) -> Summary:
+        return Summary(
+            str(self._bag.path),
+            str(self._target),
+            self._recipe.seed,
+            self._options.dry_run,
+            [stream.summary for stream in self._binding.streams],
+            warnings=list(dict.fromkeys([*self._bag.warnings, *self._binding.warnings, *warnings])),
+        )

@@ -20,6 +20,8 @@ OK, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
 # name -> (module of bagnoise.cli, one line): loaded only when called, so that --help is quick
 COMMANDS = {
     "augment": ("augment", "Write a bag with simulated sensors in it."),
+    "compare": ("compare", "Measure what was made of a bag; check it against its recipe."),
+    "dataset": ("dataset", "Make many noisy bags from one plan; resume when interrupted."),
     "info": ("info", "Show what a bag holds and what bagnoise can do with it."),
     "recipe": ("recipe", "List, show and check recipes."),
     "steps": ("steps", "Describe the steps that recipes are made of."),
@@ -57,7 +59,7 @@ def cli() -> None:
     bagnoise augment clean.mcap noisy.mcap      the main job
     bagnoise info clean.mcap                    what is in it
 
-    Exit codes: 0 ok, 1 failed, 2 wrong usage or recipe (nothing written).
+    Exit codes: 0 ok, 1 failed, 2 wrong usage or recipe (nothing written), 3 a check out of limits.
     """
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 Kind = Literal["cones", "cloud"]
 _MAP = ("fields", "classes")
 CLOUD_TYPE = "sensor_msgs/msg/PointCloud2"
+_MAX_SHARED = 256
+_SHARED: dict[tuple[Schema, str], Codec[Any]] = {}
 
 
 @dataclass(frozen=True)
@@ -129,6 +132,16 @@ def codec_of(schema: Schema, options: Mapping[str, Any] | None = None) -> Codec[
         codec: Codec[Any] = cloud.point_cloud2_codec(schema, options)
         return codec
     return cone_codec(schema, **options)
+
+
+def shared_codec(schema: Schema, options: Mapping[str, Any]) -> Codec[Any]:
+    """Return the one codec of a schema and options, so that several readers decode once."""
+    key = (schema, json.dumps(dict(options), sort_keys=True, default=repr))
+    if key not in _SHARED:
+        if len(_SHARED) >= _MAX_SHARED:
+            _SHARED.clear()
+        _SHARED[key] = codec_of(schema, options)
+    return _SHARED[key]
 
 
 def kind_of(schema: Schema, options: Mapping[str, Any] | None = None) -> Kind | None:

@@ -11,6 +11,8 @@ from bagnoise.recipe.problems import Problem, RecipeError, did_you_mean
 from bagnoise.steps.registry import STEPS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pydantic_core import ErrorDetails
 
     from bagnoise.recipe.document import Document, Path
@@ -28,14 +30,7 @@ def recipe_of(document: Document) -> Recipe:
     try:
         recipe = Recipe.model_validate(document.data)
     except ValidationError as error:
-        details = error.errors()
-        inner = {detail["loc"][:-1] for detail in details}  # a bad item also makes its list short
-        problems = [
-            _problem(document, detail)
-            for detail in details
-            if not (detail["type"] == "too_short" and detail["loc"] in inner)
-        ]
-        raise RecipeError(_in_file_order(problems)) from None
+        raise field_errors(document, error, _known_at) from None
     problems = [
         Problem(document.where(("streams", name)), text)
         for name, stream in recipe.streams.items()
@@ -44,6 +39,23 @@ def recipe_of(document: Document) -> Recipe:
     if problems:
         raise RecipeError(problems)
     return recipe
+
+
+def field_errors(
+    document: Document, error: ValidationError, known_at: Callable[[Path], list[str]]
+) -> RecipeError:
+    """Turn pydantic's errors over a document into problems with their places, in file order.
+
+    ``known_at`` lists the options of the mapping around a path, for "did you mean".
+    """
+    details = error.errors()
+    inner = {detail["loc"][:-1] for detail in details}  # a bad item also makes its list short
+    problems = [
+        _problem(document, detail, known_at)
+        for detail in details
+        if not (detail["type"] == "too_short" and detail["loc"] in inner)
+    ]
+    return RecipeError(_in_file_order(problems))
 
 
 def _cross_field(stream: Stream) -> list[str]:
@@ -62,9 +74,12 @@ def _is_pattern(topic: str) -> bool:
     return any(character in topic for character in "*?[")
 
 
-def _problem(document: Document, detail: ErrorDetails) -> Problem:
+def _problem(
+    document: Document, detail: ErrorDetails, known_at: Callable[[Path], list[str]]
+) -> Problem:
     path = _user_path(document.data, detail["loc"])
-    return Problem(document.where(path), f"{_dotted(path)}: {_text(document.data, path, detail)}")
+    text = _text(document.data, path, detail, known_at)
+    return Problem(document.where(path), f"{_dotted(path)}: {text}")
 
 
 def _user_path(data: Any, location: tuple[str | int, ...]) -> Path:
@@ -90,10 +105,12 @@ def _user_path(data: Any, location: tuple[str | int, ...]) -> Path:
     return tuple(path)
 
 
-def _text(data: Any, path: Path, detail: ErrorDetails) -> str:
+def _text(
+    data: Any, path: Path, detail: ErrorDetails, known_at: Callable[[Path], list[str]]
+) -> str:
     kind = detail["type"]
     if kind == "extra_forbidden":
-        return f"unknown option; {did_you_mean(str(path[-1]), _known_at(path))}"
+        return f"unknown option; {did_you_mean(str(path[-1]), known_at(path))}"
     if kind == "missing":
         return "is required"
     if kind == "union_tag_invalid":
@@ -153,7 +170,7 @@ def _value_at(data: Any, path: Path) -> Any:
 
 
 def _dotted(path: Path) -> str:
-    return ".".join(str(part) for part in path) or "recipe"
+    return ".".join(str(part) for part in path) or "the file"
 
 
 def _kind(data: Any) -> str:

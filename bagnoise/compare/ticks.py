@@ -1,0 +1,52 @@
+"""The ticks that a recipe's `rate` published a topic's messages at, worked out from outside."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bagnoise.steps.timing import Drop, Latency, Rate, Shift
+
+if TYPE_CHECKING:
+    from bagnoise.compare.pairing import Pair
+    from bagnoise.compare.samples import Track
+
+
+def ticks_of(pair: Pair, truth: Track, noisy: Track) -> list[int] | None:
+    """Return the tick of each message, None where the recipe has no rate that can be followed.
+
+    Messages are ticks one after the other, by sequence number where every one has its own. That
+    does not hold where steps after the rate lose messages, nor in a clock of header stamps.
+    """
+    steps = [step for _, step in pair.steps]
+    places = [n for n, step in enumerate(steps) if isinstance(step, Rate)]
+    if len(places) != 1 or not len(noisy) or not len(truth):
+        return None
+    rate = steps[places[0]]
+    assert isinstance(rate, Rate)
+    before, after = steps[: places[0]], steps[places[0] + 1 :]
+    if rate.clock != "log" or any(isinstance(step, (Latency, Shift, Drop)) for step in before):
+        return None
+    if any(isinstance(step, (Drop, Shift)) for step in after):
+        return None
+    first = rate.first_tick_from(_first_source_ns(truth, noisy))
+    return [rate.tick_ns(first + place) for place in _places(noisy)]
+
+
+def _first_source_ns(truth: Track, noisy: Track) -> int:
+    """Return the log time of the first message that reached the timer: the first one shown.
+
+    Without stamps it is the truth's first that is not after the first delivery by more than the
+    recipe could explain: its first message, unless the bag was cut.
+    """
+    if any(noisy.stamp_ns) and any(truth.stamp_ns):
+        times = dict(zip(reversed(truth.stamp_ns), reversed(truth.log_ns), strict=True))
+        shown = [times[stamp] for stamp in noisy.stamp_ns if stamp in times]
+        if shown:
+            return min(shown)
+    return truth.log_ns[0]
+
+
+def _places(noisy: Track) -> list[int]:
+    if sorted(noisy.sequence) == list(range(len(noisy))):
+        return noisy.sequence
+    return list(range(len(noisy)))
