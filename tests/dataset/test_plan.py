@@ -107,7 +107,8 @@ def test_more_draws_and_further_options_move_no_drawn_value(tmp_path: Path) -> N
 def test_a_recipe_of_the_plan_can_set_values(tmp_path: Path) -> None:
     use = "{recipe: cone-noise-simulator, set: {camera.noise.std_m: 0.7}}"
     (variant,) = variants_of(tmp_path, recipes=use)
-    assert {"noise": {"std_m": 0.7, "std_z_m": 0.0}} in variant.recipe["streams"]["camera"]["steps"]
+    steps = variant.recipe["streams"]["camera"]["steps"]
+    assert [step["noise"]["std_m"] for step in steps if "noise" in step] == [0.7]
 
 
 def test_recipe_files_and_inputs_are_relative_to_the_plan(tmp_path: Path) -> None:
