@@ -180,7 +180,7 @@ class CameraLidar:
 
     def _nearest(
         self, sector: _Sector, points: Projection
-    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    ) -> tuple[NDArray[Any], NDArray[np.float32]]:
         """Take the nearest point of each beam's pixel, at its own range."""
         places, slots = sector.sparse.find(pixel_numbers(points, self.image))
         near = points.take(places)
@@ -189,7 +189,7 @@ class CameraLidar:
 
     def _through_window(
         self, sector: _Sector, points: Projection
-    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    ) -> tuple[NDArray[Any], NDArray[np.float32]]:
         """Take a visible point of each beam's window: the nearest in angle, or their plane."""
         ranges = _ranges(points)
         layers = two_layers(self.image, pixel_numbers(points, self.image), ranges)
@@ -197,16 +197,21 @@ class CameraLidar:
         surface = closed(depth[0], self.closing)
         seen = visible_rows(depth, surface, unpack_rows(layers))
         around = neighbours(
-            seen, sector.pixels, (sector.u, sector.v), (points.u, points.v), self.window
+            seen,
+            sector.pixels,
+            (sector.u, sector.v),
+            (points.u, points.v),
+            (self.window, self.closing),
         )
         chosen = around.pick(around.rows)
         hit = (chosen >= 0) & np.isfinite(surface.ravel()[sector.pixels])
-        outline = at_outline(surface, sector.pixels, self.closing)
-        hit &= ~(outline & beside_everything(around, sector.cell))
+        outline = np.flatnonzero(at_outline(surface, sector.pixels, self.closing))
+        hit[outline] &= ~beside_everything(around.of(outline), sector.cell.of(outline))
         seen_m = ranges[chosen]
         if self.mode == "plane":
             inverse = np.reciprocal(points.forward_m)[around.rows]
-            inner = np.tile(self.window.inner(self.closing), len(seen))
+            every = np.ones(self.closing.columns * self.closing.rows, np.bool_)
+            inner = np.concatenate([self.window.inner(self.closing), every])
             forward = beam_depths(around, inverse, self.texture.pitch, inner)
             seen_m = forward * np.sqrt(1 + sector.u**2 + sector.v**2)
         return np.where(hit, points.rows[chosen], MISS), seen_m
