@@ -149,7 +149,8 @@ def mesh(
     rays: NDArray[np.float64], ranges: NDArray[np.float64]
 ) -> tuple[NDArray[np.float32], NDArray[np.uint32]]:
     """Join neighbours of the organised cloud to triangles, but across depth edges."""
-    points = np.where(np.isfinite(ranges)[:, None], rays * ranges[:, None], 0).astype(np.float32)
+    near = np.where(np.isfinite(ranges), ranges, 0)
+    points = (rays * near[:, None]).astype(np.float32)
     index = np.arange(len(rays)).reshape(COLUMNS, RINGS)
     index = np.vstack([index, index[:1]])
     a, b, c, d = index[:-1, :-1], index[1:, :-1], index[:-1, 1:], index[1:, 1:]
