@@ -24,8 +24,44 @@ class Moved(NamedTuple):
 
 def is_return(xyz: NDArray[Any]) -> NDArray[np.bool_]:
     """Tell which positions, (n, 3), are returns, (n,): finite, and not all 0."""
-    returned: NDArray[np.bool_] = np.isfinite(xyz).all(axis=1) & (xyz != 0).any(axis=1)
-    return returned
+    x, y, z = xyz.T
+    finite = np.isfinite(x) & np.isfinite(y) & np.isfinite(z)
+    return np.asarray(finite & ((x != 0) | (y != 0) | (z != 0)))
+
+
+class _Arms(NamedTuple):
+    """From the sensor to its returns: x, y, z, (n,) each, their lengths, and where they are."""
+
+    xyz: tuple[NDArray[np.float64], ...]
+    ranges: NDArray[np.float64]
+    hit: NDArray[np.bool_]
+
+
+def _arms(xyz: NDArray[Any], origin: NDArray[np.float64]) -> _Arms:
+    """Measure columns, not rows: numpy is several times faster along them."""
+    hit = is_return(xyz)
+    columns = []
+    for axis in range(3):
+        column = np.where(hit, xyz[:, axis], 0).astype(np.float64)
+        column -= origin[axis]
+        columns.append(column)
+    x, y, z = columns
+    ranges = np.sqrt(x * x + y * y + z * z)
+    return _Arms((x, y, z), ranges, hit & (ranges > 0))
+
+
+def _stretched(
+    xyz: NDArray[Any], origin: NDArray[np.float64], arms: _Arms, to_m: NDArray[np.float64]
+) -> Moved:
+    """Give arms, where they are, new lengths, (n,)."""
+    out = xyz.copy()
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        factor = to_m / arms.ranges
+        for axis, arm in enumerate(arms.xyz):
+            moved = arm * factor
+            moved += origin[axis]
+            np.copyto(out[:, axis], moved, where=arms.hit, casting="same_kind")
+    return Moved(out, arms.hit)
 
 
 def range_noise(
@@ -56,41 +92,31 @@ def range_noise(
     draws = rng.standard_normal(len(xyz))
     turns = rng.standard_normal((2, len(xyz))) if angle_std_deg else None
     origin = np.asarray(sensor_xyz, np.float64)
-    hit = is_return(xyz)
-    arms = np.asarray(xyz[hit], np.float64) - origin
-    ranges = np.sqrt(np.einsum("ij,ij->i", arms, arms))
-    hit[hit] = ranges > 0
-    arms, ranges = arms[ranges > 0], ranges[ranges > 0]
-    shift = np.broadcast_to(np.asarray(bias_m, np.float64), (len(xyz),))[hit]
-    shift = shift + draws[hit] * (std_m + std_per_m * ranges)
-    longer = np.maximum(ranges + shift, _SHORTEST_M)
-    if turns is not None:
-        arms = _turned(arms, turns[:, hit] * np.radians(angle_std_deg))
-        ranges = np.sqrt(np.einsum("ij,ij->i", arms, arms))
-    out = xyz.copy()
-    moved = (shift != 0) | (turns is not None)
-    rows = np.flatnonzero(hit)[moved]
-    out[rows] = origin + arms[moved] * (longer / ranges)[moved, None]
-    changed = np.zeros(len(xyz), np.bool_)
-    changed[rows] = True
-    return Moved(out, changed)
+    arms = _arms(xyz, origin)
+    shift = draws * (std_m + std_per_m * arms.ranges)
+    shift += np.asarray(bias_m, np.float64)
+    longer = np.maximum(arms.ranges + shift, _SHORTEST_M)
+    if turns is None:
+        arms = arms._replace(hit=arms.hit & (shift != 0))
+    else:
+        arms = _turned(arms, turns * np.radians(angle_std_deg))
+    return _stretched(xyz, origin, arms, longer)
 
 
-def _turned(arms: NDArray[np.float64], angles: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Turn vectors, (m, 3), by small angles, (2, m): across in azimuth, and in elevation."""
-    flat = np.hypot(arms[:, 0], arms[:, 1])
+def _turned(arms: _Arms, angles: NDArray[np.float64]) -> _Arms:
+    """Turn arms by small angles, (2, n): across in azimuth, and in elevation."""
+    x, y, z = arms.xyz
+    flat = np.hypot(x, y)
     upright = flat < _SHORTEST_M
     safe = np.where(upright, 1, flat)
-    ranges = np.sqrt(np.einsum("ij,ij->i", arms, arms))
-    left_x = np.where(upright, 0, -arms[:, 1] / safe)
-    left_y = np.where(upright, 1, arms[:, 0] / safe)
-    left = np.stack([left_x, left_y, np.zeros(len(arms))], axis=1)
-    up = np.cross(arms / ranges[:, None], left)
+    left_x, left_y = np.where(upright, 0, -y / safe), np.where(upright, 1, x / safe)
     across, along = np.tan(angles)
-    turned: NDArray[np.float64] = arms + ranges[:, None] * (
-        across[:, None] * left + along[:, None] * up
-    )
-    return turned
+    across = across * arms.ranges
+    # up is arm x left over the range; left has no z
+    new_x = x + across * left_x - along * z * left_y
+    new_y = y + across * left_y + along * z * left_x
+    new_z = z + along * (x * left_y - y * left_x)
+    return _Arms((new_x, new_y, new_z), np.sqrt(new_x**2 + new_y**2 + new_z**2), arms.hit)
 
 
 def beam_biases(channels: int, std_m: float, rng: Generator) -> NDArray[np.float64]:
@@ -113,15 +139,9 @@ def quantized_ranges(xyz: NDArray[Any], sensor_xyz: ArrayLike, resolution_m: flo
     """
     _check_step("range resolution", resolution_m)
     origin = np.asarray(sensor_xyz, np.float64)
-    hit = is_return(xyz)
-    arms = np.asarray(xyz[hit], np.float64) - origin
-    ranges = np.sqrt(np.einsum("ij,ij->i", arms, arms))
-    hit[hit] = ranges > 0
-    arms, ranges = arms[ranges > 0], ranges[ranges > 0]
-    stepped = np.maximum(np.rint(ranges / resolution_m), 1) * resolution_m
-    out = xyz.copy()
-    out[hit] = origin + arms * (stepped / ranges)[:, None]
-    return Moved(out, hit)
+    arms = _arms(xyz, origin)
+    stepped = np.maximum(np.rint(arms.ranges / resolution_m), 1) * resolution_m
+    return _stretched(xyz, origin, arms, stepped)
 
 
 def quantized(values: NDArray[Any], step: float) -> NDArray[np.float64]:

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 Mode = Literal["nearest", "visible", "plane"]
 MISS: Final = -1
 _MOST_DENSE_PIXELS: Final = 1 << 26
+_BLOCK: Final = 1 << 15  # window pixels handled at once
 _SPACINGS_OF_A_PLANE: Final = 1.5  # a window of one spacing often holds too few points to fit
 
 
@@ -71,6 +72,27 @@ class _Sector(NamedTuple):
     pixels: NDArray[np.int64]
     sparse: SparsePixels
     cell: Cells
+
+    def part(self, start: int, end: int) -> _Sector:
+        """Return some of the beams."""
+        rows = slice(start, end)
+        cell = Cells(self.cell.across[rows], self.cell.down[rows], self.cell.shear[rows])
+        return self._replace(
+            beams=self.beams[rows],
+            u=self.u[rows],
+            v=self.v[rows],
+            pixels=self.pixels[rows],
+            cell=cell,
+        )
+
+
+class _View(NamedTuple):
+    """What one camera sees: its points, their ranges, the closed surface, the visible rows."""
+
+    points: Projection
+    ranges_m: NDArray[np.float32]
+    surface: NDArray[np.float32]
+    seen: NDArray[np.int32]
 
 
 class CameraLidar:
@@ -119,6 +141,8 @@ class CameraLidar:
             self.spacing_rad = (spacing_rad[0], spacing_rad[1])
             self.closing = self._window(1.0)
             self.window = self._window(_SPACINGS_OF_A_PLANE) if mode == "plane" else self.closing
+        every = np.ones(self.closing.columns * self.closing.rows, np.bool_)
+        self.inner = np.concatenate([self.window.inner(self.closing), every])
         self.image = self.texture.grown(self.window.margin)
         if mode != "nearest" and self.image.pixels > _MOST_DENSE_PIXELS:
             msg = (
@@ -154,7 +178,8 @@ class CameraLidar:
             xyz: (n, 3) metres, about the lidar's origin and along its axes; misses allowed.
             range_m: nearest and farthest return; what is nearer still hides what is behind it.
         """
-        x, y, z = (np.ascontiguousarray(xyz[:, axis], np.float32) for axis in range(3))
+        with np.errstate(invalid="ignore", over="ignore"):  # misses of any spelling
+            x, y, z = (np.ascontiguousarray(xyz[:, axis], np.float32) for axis in range(3))
         source = np.full(len(self.beams), MISS, np.int64)
         ranges = np.full(len(self.beams), np.nan, np.float32)
         for sector in self.sectors:
@@ -180,7 +205,7 @@ class CameraLidar:
 
     def _nearest(
         self, sector: _Sector, points: Projection
-    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    ) -> tuple[NDArray[Any], NDArray[np.float32]]:
         """Take the nearest point of each beam's pixel, at its own range."""
         places, slots = sector.sparse.find(pixel_numbers(points, self.image))
         near = points.take(places)
@@ -189,27 +214,38 @@ class CameraLidar:
 
     def _through_window(
         self, sector: _Sector, points: Projection
-    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    ) -> tuple[NDArray[Any], NDArray[np.float32]]:
         """Take a visible point of each beam's window: the nearest in angle, or their plane."""
         ranges = _ranges(points)
         layers = two_layers(self.image, pixel_numbers(points, self.image), ranges)
         depth = unpack_depths(layers)
         surface = closed(depth[0], self.closing)
         seen = visible_rows(depth, surface, unpack_rows(layers))
+        view = _View(points, ranges, surface, seen)
+        # in blocks, so that the windows of a block stay in the processor's cache
+        size = max(256, _BLOCK // (self.window.columns * self.window.rows))
+        starts = range(0, len(sector.beams), size)
+        looks = [self._look(sector.part(start, start + size), view) for start in starts]
+        return np.concatenate([rows for rows, _ in looks]), np.concatenate([r for _, r in looks])
+
+    def _look(self, beams: _Sector, view: _View) -> tuple[NDArray[Any], NDArray[np.float32]]:
         around = neighbours(
-            seen, sector.pixels, (sector.u, sector.v), (points.u, points.v), self.window
+            view.seen,
+            beams.pixels,
+            (beams.u, beams.v),
+            (view.points.u, view.points.v),
+            (self.window, self.closing),
         )
         chosen = around.pick(around.rows)
-        hit = (chosen >= 0) & np.isfinite(surface.ravel()[sector.pixels])
-        outline = at_outline(surface, sector.pixels, self.closing)
-        hit &= ~(outline & beside_everything(around, sector.cell))
-        seen_m = ranges[chosen]
+        hit = (chosen >= 0) & np.isfinite(view.surface.ravel()[beams.pixels])
+        outline = np.flatnonzero(at_outline(view.surface, beams.pixels, self.closing))
+        hit[outline] &= ~beside_everything(around.of(outline), beams.cell.of(outline))
+        seen_m = view.ranges_m[chosen]
         if self.mode == "plane":
-            inverse = np.reciprocal(points.forward_m)[around.rows]
-            inner = np.tile(self.window.inner(self.closing), len(seen))
-            forward = beam_depths(around, inverse, self.texture.pitch, inner)
-            seen_m = forward * np.sqrt(1 + sector.u**2 + sector.v**2)
-        return np.where(hit, points.rows[chosen], MISS), seen_m
+            inverse = np.reciprocal(view.points.forward_m)[around.rows]
+            forward = beam_depths(around, inverse, self.texture.pitch, self.inner)
+            seen_m = forward * np.sqrt(1 + beams.u**2 + beams.v**2)
+        return np.where(hit, view.points.rows[chosen], MISS), seen_m
 
 
 def _ranges(points: Projection) -> NDArray[np.float32]:

@@ -97,12 +97,12 @@ def _sliding(
 
 
 def visible_rows(
-    depth: NDArray[np.float32], surface: NDArray[np.float32], rows: NDArray[np.int64]
-) -> NDArray[np.int64]:
+    depth: NDArray[np.float32], surface: NDArray[np.float32], rows: NDArray[np.int32]
+) -> NDArray[np.int32]:
     """Return the layers of point rows with -1 for the points behind the closed surface."""
     with np.errstate(invalid="ignore"):
         seen = (depth <= surface * np.float32(1 + DEPTH_TOLERANCE)) & (rows >= 0)
-    return np.where(seen, rows, -1)
+    return np.where(seen, rows, np.int32(-1))
 
 
 class Neighbours(NamedTuple):
@@ -112,11 +112,21 @@ class Neighbours(NamedTuple):
     of the point with the smallest angle from the beam, (b,).
     """
 
-    rows: NDArray[np.int64]
+    rows: NDArray[np.int32]
     present: NDArray[np.bool_]
     du: NDArray[np.float32]
     dv: NDArray[np.float32]
     nearest: NDArray[np.intp]
+
+    def of(self, beams: NDArray[np.intp]) -> Neighbours:
+        """Return the neighbours of some beams."""
+        return Neighbours(
+            self.rows[:, beams],
+            self.present[:, beams],
+            self.du[:, beams],
+            self.dv[:, beams],
+            self.nearest[beams],
+        )
 
     def pick(self, values: NDArray[Any]) -> NDArray[Any]:
         """Return the nearest point's entry of a (k, b) array, (b,)."""
@@ -134,6 +144,10 @@ class Cells(NamedTuple):
     across: NDArray[np.float32]
     down: NDArray[np.float32]
     shear: NDArray[np.float32]
+
+    def of(self, beams: NDArray[np.intp]) -> Cells:
+        """Return the cells of some beams."""
+        return Cells(self.across[beams], self.down[beams], self.shear[beams])
 
 
 def cells(
@@ -177,11 +191,11 @@ def beside_everything(around: Neighbours, cell: Cells) -> NDArray[np.bool_]:
 
 
 def neighbours(
-    seen: NDArray[np.int64],
+    seen: NDArray[np.int32],
     pixels: NDArray[np.int64],
     beam_uv: tuple[NDArray[np.float32], NDArray[np.float32]],
     point_uv: tuple[NDArray[np.float32], NDArray[np.float32]],
-    window: Window,
+    windows: tuple[Window, ...],
 ) -> Neighbours:
     """Gather the visible points around beams.
 
@@ -190,16 +204,23 @@ def neighbours(
         pixels: (b,) pixel numbers of the beams, away from the border by half a window.
         beam_uv: (b,) each.
         point_uv: (m,) each, by point row.
-        window: whose pixels are looked at.
+        windows: whose pixels are looked at, one a layer.
     """
-    layers = np.arange(len(seen)) * seen[0].size
-    offsets = np.add.outer(layers, window.offsets(seen.shape[2])).ravel()
+    offsets = np.concatenate(
+        [
+            window.offsets(seen.shape[2]) + layer * seen[0].size
+            for layer, window in enumerate(windows)
+        ]
+    )
     rows = seen.ravel()[pixels[None, :] + offsets[:, None]]
     present = rows >= 0
     u, v = beam_uv
     du = point_uv[0][rows] - u
     dv = point_uv[1][rows] - v
     # angle on the sphere from a small step in the plane, to first order, but for a common factor
-    angle = du * du * (1 + v * v) + dv * dv * (1 + u * u) - 2 * (u * v) * (du * dv)
+    angle = du * (1 + v * v)
+    angle -= dv * (2 * u * v)
+    angle *= du
+    angle += dv * dv * (1 + u * u)
     angle[~present] = np.inf
     return Neighbours(rows, present, du, dv, angle.argmin(axis=0))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from bagnoise.lidar.camera import Texture
 
 NOTHING: Final = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
-_ROW_MASK: Final = np.uint64(0xFFFF_FFFF)
+_INFINITE_BITS: Final = np.uint32(0x7F80_0000)
 _DEPTH_SHIFT: Final = np.uint64(32)
 _FILTER_BITS: Final = 18  # a quarter of a million entries: fits the cache, whatever the texture
 _NEAREST_M: Final = 1e-6
@@ -88,23 +88,21 @@ def pixel_numbers(projection: Projection, texture: Texture) -> NDArray[np.int64]
 
 
 def pack(depth_m: NDArray[np.float32], rows: NDArray[np.intp]) -> NDArray[np.uint64]:
-    """Pack depths above 0 and row numbers below 2^32 so that nearer, then earlier, is smaller."""
+    """Pack depths above 0 and row numbers below 2^31 so that nearer, then earlier, is smaller."""
     bits = np.ascontiguousarray(depth_m).view(np.uint32).astype(np.uint64)
     return (bits << _DEPTH_SHIFT) | rows.astype(np.uint64)
 
 
-def unpack_rows(packed: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """Return the row numbers, -1 where there is nothing."""
-    rows = (packed & _ROW_MASK).astype(np.int64)
-    rows[packed == NOTHING] = -1
-    return rows
+def unpack_rows(packed: NDArray[np.uint64]) -> NDArray[np.int32]:
+    """Return the row numbers, -1 where there is nothing: its low bits, read as signed."""
+    return packed.astype(np.uint32).view(np.int32)
 
 
 def unpack_depths(packed: NDArray[np.uint64]) -> NDArray[np.float32]:
     """Return the depths, inf where there is nothing."""
-    depths = (packed >> _DEPTH_SHIFT).astype(np.uint32).view(np.float32)
-    depths[packed == NOTHING] = np.inf
-    return depths
+    bits = (packed >> _DEPTH_SHIFT).astype(np.uint32)
+    np.minimum(bits, _INFINITE_BITS, out=bits)  # the bits of nothing are beyond those of inf
+    return bits.view(np.float32)
 
 
 class SparsePixels:

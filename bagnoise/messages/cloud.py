@@ -125,7 +125,8 @@ class Cloud:
         for name in XYZ:
             if name in self.names:
                 # a damaged count makes several values a point of one coordinate
-                good &= np.isfinite(self.points[name]).reshape(len(self), -1).all(axis=1)
+                known = np.isfinite(self.points[name])
+                good &= known if known.ndim == 1 else known.all(axis=1)
         return good
 
     def _coordinate(self, name: str) -> NDArray[Any]:

@@ -179,11 +179,18 @@ def test_what_is_behind_does_not_shine_through(mode: Mode) -> None:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_misses_of_the_source_are_no_returns(mode: Mode) -> None:
-    odd = [[np.nan, 0, 0], [np.inf, 0, 0], [0, 0, 0], [5, np.nan, 1], [-np.inf, np.inf, 0]]
+    odd = [
+        [np.nan, 0, 0],
+        [np.inf, 0, 0],
+        [0, 0, 0],
+        [5, np.nan, 1],
+        [-np.inf, np.inf, 0],
+        [1e300, 0, 0],
+    ]
     cloud = np.concatenate([np.array(odd * 50), DENSE[::3] * 7])
     lidar = CameraLidar(BEAMS, 0.2, 4, mode, SPACING)
     sensed = lidar.sense(cloud)
-    assert sensed.source[sensed.hit].min() >= 250
+    assert sensed.source[sensed.hit].min() >= 300
     assert np.isfinite(sensed.range_m[sensed.hit]).all()
     assert np.isnan(sensed.range_m[~sensed.hit]).all()
 

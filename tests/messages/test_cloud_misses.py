@@ -67,3 +67,10 @@ def test_integer_positions_hold_no_nan() -> None:
 def test_nothing_lost_changes_nothing() -> None:
     cloud = sample(height=2)
     assert without(cloud, np.zeros(6, np.bool_)) is cloud
+
+
+def test_a_cloud_of_no_points_has_no_misses() -> None:
+    empty = sample().take(np.zeros(6, np.bool_))
+    assert hits(empty).shape == empty.finite().shape == (0,)
+    assert empty.xyz().shape == (0, 3)
+    assert without(empty, np.zeros(0, np.bool_)) is empty
