@@ -11,7 +11,7 @@ from bagnoise.bags import mcap_records as r
 from bagnoise.bags.losses import Losses
 from bagnoise.bags.mcap_chunk import damaged, load, messages_of
 from bagnoise.bags.mcap_compression import crc32
-from bagnoise.bags.mcap_layout import Layout, read_layout
+from bagnoise.bags.mcap_layout import Layout, check_data_checksum, read_layout
 from bagnoise.bags.mcap_reading import Place, Reading
 from bagnoise.bags.mcap_source import Source
 from bagnoise.bags.model import (
@@ -27,7 +27,7 @@ from bagnoise.bags.model import (
 from bagnoise.errors import DamagedBagError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from bagnoise.bags.mcap_chunk import Chunk
@@ -91,6 +91,8 @@ class McapBag(Bag):
         self._drop_unknown(file, recover=recover)
         if verify or recover:
             self._check_content(file, recover=recover)
+        if verify and not recover:
+            check_data_checksum(source, file.layout)
 
     def _channels(
         self, layout: Layout, known: dict[tuple[object, ...], Channel]
@@ -148,6 +150,26 @@ class McapBag(Bag):
                 intact.append(chunk)
         file.layout.chunks = intact
         self.warnings += losses.texts(str(file.source.path))
+        self._check_extras(file.layout.attachments, file, _attachment, recover=recover)
+        self._check_extras(file.layout.metadata, file, _metadata, recover=recover)
+
+    def _check_extras(
+        self,
+        places: list[tuple[int, int]],
+        file: McapFile,
+        read: Callable[[Source, int, int], object],
+        *,
+        recover: bool,
+    ) -> None:
+        """Check attachments or metadata records; with ``recover`` leave out what is damaged."""
+        for place in list(places):
+            try:
+                read(file.source, *place)
+            except DamagedBagError as error:
+                if not recover:
+                    raise
+                self.warnings.append(f"{error}; it is lost")
+                places.remove(place)
 
     def __enter__(self) -> McapBag:  # noqa: PYI034 - Self is in typing only from 3.11
         """Use the bag."""

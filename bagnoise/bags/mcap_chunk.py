@@ -184,6 +184,8 @@ def message_indexes(source: Source, chunk: Chunk) -> Iterator[tuple[int, np.ndar
     """
     data = source.read(chunk.end, chunk.index_length)
     for opcode, _, body, end in records_of(data):
-        if opcode == r.MESSAGE_INDEX:
-            id_, pairs = r.read_message_index(data[body:end])
-            yield id_, np.frombuffer(pairs, "<u8").reshape(-1, 2)
+        if opcode != r.MESSAGE_INDEX:
+            msg = "there is something else in the place of its message indexes"
+            raise r.CutOffError(msg)
+        id_, pairs = r.read_message_index(data[body:end])
+        yield id_, np.frombuffer(pairs, "<u8").reshape(-1, 2)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import struct
+import zlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -22,6 +24,7 @@ from bagnoise.errors import DamagedBagError
 if TYPE_CHECKING:
     from bagnoise.bags.mcap_source import Source
 
+_CRC = struct.Struct("<I")
 _LOOSE_BYTES = 1 << 20  # loose messages are handled in stretches of about a chunk
 
 
@@ -66,7 +69,7 @@ def read_layout(source: Source, *, recover: bool = False) -> Layout:
     layout = Layout()
     data_start = _read_header(source, layout)
     try:
-        if _read_summary(source, layout):
+        if _read_summary(source, layout, recover=recover):
             return layout
     except (r.CutOffError, DamagedBagError) as error:
         layout.problem = str(error)
@@ -75,7 +78,11 @@ def read_layout(source: Source, *, recover: bool = False) -> Layout:
     scanned = Layout(layout.profile, layout.library)
     scanned.problem = layout.problem
     scanned.statistics = layout.statistics
+    scanned.data_end = layout.data_end if layout.problem is None else 0
     _scan(source, scanned, data_start, recover=recover)
+    if layout.problem is None:  # channels without messages may stand in the summary only
+        scanned.schemas = {**layout.schemas, **scanned.schemas}
+        scanned.channels = {**layout.channels, **scanned.channels}
     _compare(source, scanned)
     scanned.fingerprint = layout.fingerprint or _file_hash(source)
     return scanned
@@ -106,7 +113,7 @@ def _read_header(source: Source, layout: Layout) -> int:
     return offset + length
 
 
-def _read_summary(source: Source, layout: Layout) -> bool:
+def _read_summary(source: Source, layout: Layout, *, recover: bool) -> bool:
     """Fill the layout from the summary; False if there is none that tells all.
 
     Raises:
@@ -140,7 +147,7 @@ def _read_summary(source: Source, layout: Layout) -> bool:
     layout.fingerprint = hashlib.sha256(body).hexdigest()
     layout.data_end = summary_at
     _take_summary(layout, body)
-    return _is_complete(source, layout)
+    return _is_complete(source, layout, recover=recover)
 
 
 def _take_summary(layout: Layout, summary: memoryview) -> None:
@@ -172,7 +179,7 @@ def _take_summary(layout: Layout, summary: memoryview) -> None:
     layout.chunks.sort(key=lambda chunk: chunk.offset)
 
 
-def _is_complete(source: Source, layout: Layout) -> bool:
+def _is_complete(source: Source, layout: Layout, *, recover: bool) -> bool:
     """Whether the summary's chunks, with their message indexes, hold all that it counts."""
     statistics = layout.statistics
     if statistics is None:
@@ -180,22 +187,71 @@ def _is_complete(source: Source, layout: Layout) -> bool:
     wanted = (statistics.chunk_count, statistics.attachment_count, statistics.metadata_count)
     if wanted != (len(layout.chunks), len(layout.attachments), len(layout.metadata)):
         return False
-    end = 0
+    intact, end, lost = [], 0, False
     for chunk in layout.chunks:
-        if chunk.offset < end or chunk.end + chunk.index_length > layout.data_end:
-            return False
+        try:
+            if not _check_indexed(source, layout, chunk, end):
+                return False
+        except DamagedBagError as error:
+            if not recover:
+                raise
+            layout.warnings.append(str(error))
+            lost = True
+            if not _recover_chunk(source, layout, chunk, end):
+                continue
         end = chunk.end + chunk.index_length
-        opcode, length = r.RECORD_HEAD.unpack(source.peek(chunk.offset, r.RECORD_HEAD.size))
-        if (opcode, length) != (r.CHUNK, chunk.length - r.RECORD_HEAD.size):
-            return False
-        if not _count_by_index(source, layout, chunk):
-            return False
+        intact.append(chunk)
+    layout.chunks = intact
     found = sum(sum(chunk.counts.values()) for chunk in layout.chunks)
-    return found == statistics.message_count
+    return lost or found == statistics.message_count
+
+
+def _check_indexed(source: Source, layout: Layout, chunk: Chunk, end: int) -> bool:
+    """Count a chunk of the summary; False if its indexes do not tell enough.
+
+    Raises:
+        DamagedBagError: it is not where the summary says, or its indexes are damaged.
+    """
+    if chunk.offset < end or not _is_there(source, layout, chunk):
+        msg = (
+            f"{source.path}: its summary says that a chunk of {chunk.length} bytes is at byte "
+            f"{chunk.offset}, where none is"
+        )
+        raise DamagedBagError(msg)
+    if not _count_by_index(source, layout, chunk):
+        return False
+    if not chunk.is_sound:  # its header or its indexes lie about times
+        chunk.counts, chunk.spans = {}, {}
+        _count_by_content(source, layout, chunk)
+    return True
+
+
+def _recover_chunk(source: Source, layout: Layout, chunk: Chunk, end: int) -> bool:
+    """Count a chunk by its content, where only its indexes are damaged."""
+    if chunk.offset < end or not _is_there(source, layout, chunk):
+        return False
+    chunk.counts, chunk.spans, chunk.is_sound = {}, {}, False
+    try:
+        _count_by_content(source, layout, chunk)
+    except DamagedBagError:
+        return False
+    return bool(chunk.counts)
+
+
+def _is_there(source: Source, layout: Layout, chunk: Chunk) -> bool:
+    """Whether a chunk, and room for its indexes, is where the summary says."""
+    if chunk.end + chunk.index_length > layout.data_end:
+        return False
+    opcode, length = r.RECORD_HEAD.unpack(source.peek(chunk.offset, r.RECORD_HEAD.size))
+    return (opcode, length) == (r.CHUNK, chunk.length - r.RECORD_HEAD.size)
 
 
 def _count_by_index(source: Source, layout: Layout, chunk: Chunk) -> bool:
-    """Count a chunk's messages by its message indexes; False if they cannot be believed."""
+    """Count a chunk's messages by its message indexes; False if it has none that tell all.
+
+    Raises:
+        DamagedBagError: what is in their place is something else.
+    """
     try:
         for id_, pairs in message_indexes(source, chunk):
             if not len(pairs):
@@ -203,8 +259,8 @@ def _count_by_index(source: Source, layout: Layout, chunk: Chunk) -> bool:
             times = pairs[:, 0]
             chunk.counts[id_] = chunk.counts.get(id_, 0) + len(times)
             chunk.spans[id_] = Span(int(times.min()), int(times.max()))
-    except r.CutOffError:
-        return False
+    except r.CutOffError as error:
+        raise damaged(source, chunk, error) from None
     if not chunk.counts:
         return False
     claimed = chunk.start_ns, chunk.end_ns
@@ -221,7 +277,7 @@ def _scan(source: Source, layout: Layout, start: int, *, recover: bool) -> None:
     try:
         for opcode, offset, length in source.records(start, end):
             if opcode in {r.DATA_END, r.FOOTER}:
-                layout.data_end = offset
+                _end_data(source, layout, offset, length)
                 break
             if opcode == r.MESSAGE:
                 loose = _add_loose(source, layout, loose, offset, length)
@@ -233,6 +289,13 @@ def _scan(source: Source, layout: Layout, start: int, *, recover: bool) -> None:
             raise _named(source, error) from None
         layout.warnings.append(f"{error}; what follows is lost")
     layout.data_end = layout.data_end or source.size
+
+
+def _end_data(source: Source, layout: Layout, offset: int, length: int) -> None:
+    if layout.data_end not in {0, offset + length}:
+        msg = f"{source.path}: its data ends at byte {offset}, before its summary"
+        raise DamagedBagError(msg)
+    layout.data_end = offset
 
 
 def _take_record(
@@ -307,6 +370,32 @@ def _compare(source: Source, layout: Layout) -> None:
             f"{source.path}: its statistics count {layout.statistics.message_count} messages, "
             f"there are {found}"
         )
+
+
+def check_data_checksum(source: Source, layout: Layout) -> None:
+    """Check the checksum of the whole data section, where the file has one.
+
+    Raises:
+        DamagedBagError: it is wrong.
+    """
+    size = r.RECORD_HEAD.size + 4
+    for at in (layout.data_end, layout.data_end - size):  # scanned, or before the summary
+        if at < len(r.MAGIC) or at + size > source.size:
+            continue
+        raw = source.read(at, size)
+        if r.RECORD_HEAD.unpack_from(raw) == (r.DATA_END, 4):
+            (crc,) = _CRC.unpack_from(raw, r.RECORD_HEAD.size)
+            if crc and crc != _range_checksum(source, at):
+                msg = f"{source.path}: the checksum of its data section (to byte {at}) is wrong"
+                raise DamagedBagError(msg)
+            return
+
+
+def _range_checksum(source: Source, end: int) -> int:
+    state, step = 0, 1 << 20
+    for at in range(0, end, step):
+        state = zlib.crc32(source.read(at, min(step, end - at)), state)
+    return state
 
 
 def _file_hash(source: Source) -> str:

@@ -121,12 +121,19 @@ class ChunkRewrite:
         self.report.written = {channel.id: 0 for channel in self._edit.adds}
         if self._selection.start_ns is None:
             return
+        first = ChunkBuilder()
         for message in latched_before(self._bag, self._chosen, self._selection.start_ns):
             if message.channel.id in self._passing:
-                self._held.push(message)
+                self._add_made(first, message)
                 self.report.copied[message.channel.id] += 1
             if message.channel.id in self._edit.reads:
-                self._take(self._edit.process(message))
+                for output in self._edit.process(message):
+                    if output.in_place and output.message.log_ns == message.log_ns:
+                        self._add_made(first, output.message)
+                        self.report.written[output.message.channel.id] += 1
+                    else:
+                        self._take([output])
+        self._output.add_chunk(first, self._compression)
 
     def _places(self) -> list[Place]:
         """List the chunks that hold anything chosen, in file order."""
@@ -216,14 +223,19 @@ class ChunkRewrite:
 
     def _emit_before(self, log_ns: int | None) -> None:
         """Put the held messages before a time into chunks, which are written as they fill."""
-        for channel, time_ns, publish_ns, sequence, data in self._held.due(log_ns):
-            new = self._new
+        for message in self._held.due(log_ns):
+            new, time_ns = self._new, message.log_ns
             spread_ns = max(time_ns, new.end_ns) - min(time_ns, new.start_ns)
             if new.pairs and (new.size >= self._options.chunk_bytes or spread_ns > CHUNK_NS):
                 self._output.add_chunk(new, self._compression)
-                new = self._new = ChunkBuilder()
-            id_ = self._ids.of[channel.id]
-            new.add(id_, time_ns, *message_parts(id_, sequence, time_ns, publish_ns, data))
+                self._new = ChunkBuilder()
+            self._add_made(self._new, message)
+
+    def _add_made(self, builder: ChunkBuilder, message: Message) -> None:
+        """Add a message with the id that its channel has in the output."""
+        channel, log_ns, publish_ns, sequence, data = message
+        id_ = self._ids.of[channel.id]
+        builder.add(id_, log_ns, *message_parts(id_, sequence, log_ns, publish_ns, data))
 
     def _write_place(self, place: Place) -> None:
         file, chunk = self._bag.files[place.file], place.chunk
@@ -249,9 +261,8 @@ class ChunkRewrite:
         replaced: Sequence[Message],
     ) -> None:
         """Add what becomes of a message: its replacements, itself, or nothing."""
-        for channel, log_ns, publish_ns, sequence, data in replaced:
-            id_ = self._ids.of[channel.id]
-            builder.add(id_, log_ns, *message_parts(id_, sequence, log_ns, publish_ns, data))
+        for message in replaced:
+            self._add_made(builder, message)
         bag_id = self._bag.files[file].channels[raw.channel_id].id
         if bag_id not in self._passing or not self._low_ns <= raw.log_ns < self._high_ns:
             return

@@ -11,8 +11,13 @@ from mcap.reader import NonSeekingReader, make_reader
 from mcap.writer import CompressionType, IndexType, Writer
 
 T0 = 1_700_000_000_123_456_789
-QOS = "- history: 1\n  depth: 1\n  reliability: 1\n  durability: 2\n"
-LATCHED = "- history: 1\n  depth: 1\n  reliability: 1\n  durability: 1\n"
+_TIMES = (
+    "".join(f"  {name}:\n    sec: 0\n    nsec: 0\n" for name in ("deadline", "lifespan"))
+    + "  liveliness: 1\n  liveliness_lease_duration:\n    sec: 0\n    nsec: 0\n"
+)
+_REST = _TIMES + "  avoid_ros_namespace_conventions: false\n"
+QOS = "- history: 1\n  depth: 1\n  reliability: 1\n  durability: 2\n" + _REST
+LATCHED = "- history: 1\n  depth: 1\n  reliability: 1\n  durability: 1\n" + _REST
 STRING = b"string data\n"
 
 
@@ -76,6 +81,7 @@ class Shape:
     repeat: bool = True  # schemas and channels again in the summary
     offsets: bool = True
     crcs: bool = True
+    data_crc: bool = False
 
 
 def write_mcap(
@@ -99,6 +105,7 @@ def write_mcap(
             repeat_schemas=shape.repeat,
             use_summary_offsets=shape.offsets,
             enable_crcs=shape.crcs,
+            enable_data_crcs=shape.data_crc,
         )
         writer.start(profile="ros2", library="test")
         ids: dict[int, int] = {}

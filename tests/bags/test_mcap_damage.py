@@ -1,0 +1,237 @@
+"""Damaged MCAP files: cut at every byte, a bit flipped in every byte, indexes and numbers that lie.
+
+Never anything but a BagnoiseError or a right result. Where a checksum covers what is wrong and it
+is looked at, a wrong value never comes out; with ``recover`` exactly what is intact does.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from mcap.writer import CompressionType, IndexType
+from mcap_samples import QOS, Channel, Sent, Shape, plain_messages, write_mcap
+
+from bagnoise.bags import mcap_records as r
+from bagnoise.bags import open_bag, rewrite
+from bagnoise.bags.mcap_bag import McapBag
+from bagnoise.bags.mcap_layout import read_layout
+from bagnoise.bags.mcap_source import Source
+from bagnoise.bags.model import PassThrough
+from bagnoise.errors import BagnoiseError, DamagedBagError
+
+ONE = (Channel("/a", qos=QOS),)
+Message = tuple[str, int, int, int, bytes]
+
+
+def sample(path: Path, compression: CompressionType) -> Path:
+    """Write three small chunks of one channel."""
+    sent = [m._replace(channel=0) for m in plain_messages(9)]
+    return write_mcap(path, sent, Shape(compression=compression, chunk_size=90), ONE)
+
+
+def content(path: Path, *, recover: bool = False, verify: bool = False) -> list[Message]:
+    with McapBag([path], recover=recover, verify=verify) as bag:
+        found = [
+            (m.channel.topic, m.log_ns, m.publish_ns, m.sequence, bytes(m.data))
+            for m in bag.messages()
+        ]
+        list(bag.attachments())
+        list(bag.metadata_records())
+        return found
+
+
+def outcome(path: Path, *, recover: bool = False, verify: bool = False) -> list[Message] | None:
+    """Return the messages, None where it says that the file is damaged."""
+    try:
+        return content(path, recover=recover, verify=verify)
+    except BagnoiseError:
+        return None
+
+
+@pytest.mark.parametrize("compression", list(CompressionType))
+def test_cut_at_every_byte(tmp_path: Path, compression: CompressionType) -> None:
+    whole = sample(tmp_path / "whole.mcap", compression)
+    data, right = whole.read_bytes(), content(whole)
+    with McapBag([whole]) as bag:
+        chunks = [(chunk.end, sum(chunk.counts.values())) for chunk in bag.files[0].layout.chunks]
+    cut = tmp_path / "cut.mcap"
+    for length in range(len(data)):
+        cut.write_bytes(data[:length])
+        assert outcome(cut) is None, length
+        recovered = outcome(cut, recover=True)
+        intact = sum(count for end, count in chunks if end <= length)
+        assert recovered == right[:intact] or (recovered is None and intact == 0), length
+
+
+@pytest.mark.parametrize("compression", list(CompressionType))
+def test_a_flipped_bit_in_every_byte(tmp_path: Path, compression: CompressionType) -> None:
+    whole = sample(tmp_path / "whole.mcap", compression)
+    data, right = bytearray(whole.read_bytes()), content(whole)
+    flipped = tmp_path / "flipped.mcap"
+    noticed = verified = 0
+    for at in range(len(data)):
+        data[at] ^= 1 << at % 8
+        flipped.write_bytes(data)
+        data[at] ^= 1 << at % 8
+        plain = outcome(flipped)
+        checked = outcome(flipped, verify=True)
+        noticed += plain is None
+        verified += checked is None
+        # every message is in a chunk with a checksum, and every chunk is decompressed to be read
+        assert plain is None or plain == right, at
+        assert checked is None or checked == right, at
+        recovered = outcome(flipped, recover=True)
+        assert recovered is None or set(recovered) <= set(right), at
+    assert noticed >= 0.7 * len(data)
+    assert verified >= noticed
+
+
+def lying(path: Path, tmp_path: Path, what: int, change: object) -> Path:
+    """Change the body of the first record of a kind, checksums of the summary left out."""
+    data = bytearray(path.read_bytes())
+    at = data.find(bytes([what]), 8)
+    assert callable(change)
+    with_source = Source(path)
+    for opcode, offset, length in with_source.records(8, with_source.size - 8):
+        if opcode == what:
+            change(data, offset + r.RECORD_HEAD.size, length - r.RECORD_HEAD.size)
+            break
+    else:
+        pytest.fail(f"no record {what} at {at}")
+    with_source.close()
+    data[-12:-8] = bytes(4)
+    target = tmp_path / "lying.mcap"
+    target.write_bytes(data)
+    return target
+
+
+def put(position: int, value: int, count: int = 8) -> object:
+    def change(data: bytearray, at: int, length: int) -> None:
+        start = at + (position if position >= 0 else length + position)
+        data[start : start + count] = value.to_bytes(count, "little")
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("what", "change"),
+    [
+        (r.CHUNK, put(0, 5)),  # start time
+        (r.CHUNK, put(8, 5)),  # end time
+        (r.CHUNK_INDEX, put(0, 5)),
+        (r.CHUNK_INDEX, put(16, 1 << 50)),  # offset beyond the file
+        (r.CHUNK_INDEX, put(24, 1 << 50)),  # length beyond the file
+        (r.STATISTICS, put(0, 1000)),  # message count
+        (r.STATISTICS, put(0, 0)),
+        (r.MESSAGE_INDEX, put(6, 7)),  # a time
+        (r.MESSAGE_INDEX, put(14, 1 << 40)),  # an offset beyond the chunk
+        (r.MESSAGE_INDEX, put(0, 77, 2)),  # a channel that is not there
+    ],
+)
+def test_numbers_that_lie_lose_nothing_silently(tmp_path: Path, what: int, change: object) -> None:
+    whole = sample(tmp_path / "whole.mcap", CompressionType.ZSTD)
+    right = content(whole)
+    path = lying(whole, tmp_path, what, change)
+    with_verify = outcome(path, verify=True)
+    assert with_verify is None or with_verify == right
+    plain = outcome(path)
+    assert plain is None or plain == right
+    try:
+        with open_bag(path) as bag:
+            rewrite(bag, tmp_path / "copy.mcap", PassThrough())
+    except BagnoiseError:
+        assert not (tmp_path / "copy.mcap").exists()
+    else:
+        assert content(tmp_path / "copy.mcap") == right
+
+
+def test_false_statistics_are_reported(tmp_path: Path) -> None:
+    whole = sample(tmp_path / "whole.mcap", CompressionType.ZSTD)
+    path = lying(whole, tmp_path, r.STATISTICS, put(0, 1000))
+    with McapBag([path]) as bag:
+        assert sum(bag.counts.values()) == 9
+        assert any("count 1000 messages, there are 9" in text for text in bag.warnings)
+
+
+def test_what_is_lost_is_counted_by_topic_and_span(tmp_path: Path) -> None:
+    whole = write_mcap(tmp_path / "whole.mcap", plain_messages(60), Shape(chunk_size=500))
+    with McapBag([whole]) as bag:
+        chunk = bag.files[0].layout.chunks[1]
+        names = {id_: channel.topic for id_, channel in bag.files[0].channels.items()}
+    data = bytearray(whole.read_bytes())
+    data[chunk.offset + chunk.length // 2] ^= 0x10
+    broken = tmp_path / "broken.mcap"
+    broken.write_bytes(data)
+    with pytest.raises(DamagedBagError, match=f"broken.mcap: chunk at byte {chunk.offset}"):
+        content(broken)
+    with McapBag([broken], recover=True) as bag:
+        assert sum(bag.counts.values()) == 60 - sum(chunk.counts.values())
+        text = "\n".join(bag.warnings)
+    for id_, span in chunk.spans.items():
+        assert f"topic {names[id_]}: " in text
+        assert f"between {span.start_ns} and {span.end_ns} ns are lost" in text or (
+            names[id_] == "/a"  # two channels are one topic
+        )
+
+
+def test_a_bomb_is_not_unpacked(tmp_path: Path) -> None:
+    whole = sample(tmp_path / "whole.mcap", CompressionType.ZSTD)
+    for size in (1 << 62, 1 << 40, 1 << 31):
+        path = lying(whole, tmp_path, r.CHUNK, put(16, size))  # claimed size
+        with pytest.raises(DamagedBagError, match="claims"):
+            content(path)
+
+
+@pytest.mark.parametrize("data", [b"", r.MAGIC, r.MAGIC * 2, r.MAGIC + b"\xff" * 99])
+def test_files_of_magic_and_nothing(tmp_path: Path, data: bytes) -> None:
+    path = tmp_path / "x.mcap"
+    path.write_bytes(data)
+    with pytest.raises(BagnoiseError, match=r"x\.mcap"):
+        open_bag(path)
+
+
+def test_a_loose_file_cut_in_a_message(tmp_path: Path) -> None:
+    shape = Shape(chunking=False, index=IndexType.NONE, statistics=False, repeat=False)
+    sent = [Sent(0, 1000 + n, bytes([n]) * 50, 0, n) for n in range(20)]
+    whole = write_mcap(tmp_path / "whole.mcap", sent, shape, ONE)
+    right = content(whole)
+    assert len(right) == 20
+    source = Source(whole)
+    ends = [offset + length for op, offset, length in source.records(8, source.size - 8) if op == 5]
+    source.close()
+    cut = tmp_path / "cut.mcap"
+    cut.write_bytes(whole.read_bytes()[: ends[12] + 20])
+    assert outcome(cut) is None
+    assert outcome(cut, recover=True) == right[:13]
+
+
+def test_the_data_section_checksum_is_checked_when_verifying(tmp_path: Path) -> None:
+    whole = write_mcap(tmp_path / "w.mcap", plain_messages(5), Shape(data_crc=True))
+    source = Source(whole)
+    layout = read_layout(source)
+    source.close()
+    data = bytearray(whole.read_bytes())
+    (offset, _), *_ = layout.metadata
+    data[offset + 20] ^= 1  # no other checksum covers a metadata record
+    broken = tmp_path / "b.mcap"
+    broken.write_bytes(data)
+    with pytest.raises(DamagedBagError, match="data section"):
+        McapBag([broken], verify=True)
+
+
+def test_a_damaged_attachment_is_left_out_when_recovering(tmp_path: Path) -> None:
+    whole = sample(tmp_path / "w.mcap", CompressionType.ZSTD)
+    source = Source(whole)
+    ((offset, length),) = read_layout(source).attachments
+    source.close()
+    data = bytearray(whole.read_bytes())
+    data[offset + length - 6] ^= 1
+    broken = tmp_path / "b.mcap"
+    broken.write_bytes(data)
+    assert outcome(broken) is None
+    assert outcome(broken, verify=True) is None
+    with McapBag([broken], recover=True) as bag:
+        assert list(bag.attachments()) == []
+        assert any("attachment" in text and "lost" in text for text in bag.warnings)
+        assert sum(bag.counts.values()) == 9
