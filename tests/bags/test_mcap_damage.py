@@ -212,8 +212,8 @@ def test_the_data_section_checksum_is_checked_when_verifying(tmp_path: Path) -> 
     layout = read_layout(source)
     source.close()
     data = bytearray(whole.read_bytes())
-    (offset, _), *_ = layout.metadata
-    data[offset + 20] ^= 1  # no other checksum covers a metadata record
+    (offset, length), *_ = layout.metadata
+    data[offset + length - 1] ^= 1  # no other checksum covers a metadata record
     broken = tmp_path / "b.mcap"
     broken.write_bytes(data)
     with pytest.raises(DamagedBagError, match="data section"):
