@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 
-from bagnoise.messages.payload import ConeClass
+from bagnoise.messages.payload import ConeClass, changed
 from bagnoise.steps.base import ConeStep, Moment
-from bagnoise.steps.colors import CLASS_COUNT, ClassName, class_of, shuffled_rows
+from bagnoise.steps.colors import CLASS_COUNT, ClassName, class_of
 from bagnoise.steps.confusion import UNDETECTED, Outcome, classes_out, posteriors
 from bagnoise.steps.context import NOTHING, Needs
 from bagnoise.steps.curves import Curve  # noqa: TC001 - pydantic reads it at run time
+from bagnoise.steps.draws import of_rows, shuffled_rows
 from bagnoise.steps.polar import ranges, relative_to, seen_by_sensor
 from bagnoise.steps.view import MountedView  # noqa: TC001 - as above
 from bagnoise.steps.world import measured_ns
@@ -121,9 +122,8 @@ class Color(ConeStep):
             cones = self._confused(cones, draws, moment)
         if self._strips or self.map:
             cones = _recolored(cones, self._table())
-        far = self._out_of_color(cones, moment)
-        if far.any():
-            cones = _stripped(cones, far)
+        if self.strip_beyond_m is not None or self.strip_outside is not None:
+            cones = _stripped(cones, self._out_of_color(cones, moment))
         shuffle = self._strips if self.shuffle is None else self.shuffle
         return cones.take(shuffled_rows(cones, generator)) if shuffle else cones
 
@@ -155,41 +155,78 @@ class Color(ConeStep):
         return far
 
     def _confused(self, cones: Cones, draws: NDArray[np.float64], moment: Moment) -> Cones:
-        real = cones.index >= 0
-        matrices = self.matrices(ranges(seen_by_sensor(cones)[real]))
-        outcome = cones.color.astype(np.int64)
-        outcome[real] = classes_out(matrices, cones.color[real], draws[cones.index[real]])
-        lost = outcome == UNDETECTED
-        moment.tally["cones missed"] += int(lost.sum())
-        seen = np.where(lost, cones.color, outcome).astype(np.int8)
+        ghosts = cones.index < 0
+        distance = ranges(seen_by_sensor(cones))
+        outcome = self._drawn(distance, cones.color, of_rows(draws, cones.index))
+        lost = (outcome == UNDETECTED) & ~ghosts
+        seen = np.where(lost | ghosts, cones.color, outcome).astype(np.int8)
         chances = cones.probabilities
         if self.probabilities == "one_hot":
             chances = np.eye(CLASS_COUNT)[seen]
         elif self.probabilities == "posterior":
             chances = np.eye(CLASS_COUNT)[seen]
-            chances[real] = posteriors(matrices, seen[real])
+            by_class = [self.outcomes(distance, np.full_like(seen, true)) for true in ConeClass]
+            chances[~ghosts] = posteriors(np.stack(by_class, axis=1), seen)[~ghosts]
         elif chances is not None:
             chances = _swapped(chances, cones.color, seen)
-        changed = replace(cones, color=seen, probabilities=chances)
-        return changed.take(~lost) if lost.any() else changed
+        confused = changed(cones, color=seen, probabilities=chances)
+        if not lost.any():
+            return confused
+        moment.tally["cones missed"] += int(lost.sum())
+        return confused.take(~lost)
 
-    def matrices(self, range_m: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the chance of each outcome, (n, 5 true classes, 5 classes and undetected)."""
+    def _drawn(
+        self,
+        range_m: NDArray[np.float64],
+        color: NDArray[np.int8],
+        uniforms: NDArray[np.float64],
+    ) -> NDArray[np.int64]:
+        """Draw an outcome for each true class, (n,); the few that fail are worked out alone."""
         if self.correct is None:
-            matrix = np.eye(CLASS_COUNT, CLASS_COUNT + 1)
-            for name, row in self.confusion.items():
-                matrix[class_of(name)] = _weights(row)
-            return np.broadcast_to(matrix, (len(range_m), *matrix.shape))
-        correct = np.clip(self.correct.at(range_m), 0, 1)[:, None, None]
-        wrong = np.zeros_like(correct)
+            return classes_out(self._matrix[color], uniforms)
+        outcome = color.astype(np.int64)
+        correct = self.correct.at(range_m)
+        failed = np.flatnonzero((uniforms >= correct) & (color != ConeClass.UNKNOWN))
+        if len(failed):
+            true, kept = color[failed], np.maximum(correct[failed], 0)
+            chances = self.outcomes(range_m[failed], true) - kept[:, None] * self._matrix[true]
+            scaled = (uniforms[failed] - kept) / (1 - kept)
+            outcome[failed] = classes_out(np.maximum(chances, 0), scaled)
+        return outcome
+
+    def outcomes(
+        self, range_m: NDArray[np.float64], color: NDArray[np.int8]
+    ) -> NDArray[np.float64]:
+        """Return the chance of each outcome, (n, 5 classes and undetected), for true classes (n,).
+
+        An unknown cone has no color to be confused; only the matrix ``confusion`` may name it.
+        """
+        own = self._matrix[color]
+        if self.correct is None:
+            return own
+        correct = np.minimum(np.maximum(self.correct.at(range_m), 0), 1)[:, None]
+        rest = 1 - correct
+        made = correct * own
         if self.wrong is not None:
-            wrong = np.clip(self.wrong.at(range_m)[:, None, None], 0, 1 - correct)
-        rest = _weights(self.otherwise)
-        rest /= rest.sum()
-        own = np.eye(CLASS_COUNT, CLASS_COUNT + 1)
-        made: NDArray[np.float64] = correct * own + wrong * _others() + (1 - correct - wrong) * rest
-        made[:, ConeClass.UNKNOWN] = own[ConeClass.UNKNOWN]  # no color to be confused
+            wrong = np.minimum(np.maximum(self.wrong.at(range_m), 0)[:, None], rest)
+            made += wrong * _OTHERS[color]
+            rest -= wrong
+        made += rest * self._rest
+        made[color == ConeClass.UNKNOWN] = self._matrix[ConeClass.UNKNOWN]
         return made
+
+    @cached_property
+    def _matrix(self) -> NDArray[np.float64]:
+        matrix = np.eye(CLASS_COUNT, CLASS_COUNT + 1)
+        for name, row in self.confusion.items():
+            matrix[class_of(name)] = _weights(row)
+        return matrix
+
+    @cached_property
+    def _rest(self) -> NDArray[np.float64]:
+        weights = _weights(self.otherwise)
+        weights /= weights.sum()
+        return weights
 
 
 def _weights(row: dict[Outcome, float]) -> NDArray[np.float64]:
@@ -208,6 +245,9 @@ def _others() -> NDArray[np.float64]:
     return matrix
 
 
+_OTHERS = _others()
+
+
 def _recolored(cones: Cones, table: NDArray[np.int8]) -> Cones:
     """Give every class its entry of a table; probabilities of classes that become one add up."""
     chances = cones.probabilities
@@ -216,7 +256,7 @@ def _recolored(cones: Cones, table: NDArray[np.int8]) -> Cones:
         for old, new in enumerate(table):
             moved[:, new] += chances[:, old]
         chances = moved
-    return replace(cones, color=table[cones.color], probabilities=chances)
+    return changed(cones, color=table[cones.color], probabilities=chances)
 
 
 def _stripped(cones: Cones, rows: NDArray[np.bool_]) -> Cones:
@@ -225,7 +265,7 @@ def _stripped(cones: Cones, rows: NDArray[np.bool_]) -> Cones:
     chances = cones.probabilities
     if chances is not None:
         chances = np.where(rows[:, None], np.eye(CLASS_COUNT)[ConeClass.UNKNOWN], chances)
-    return replace(cones, color=color, probabilities=chances)
+    return changed(cones, color=color, probabilities=chances)
 
 
 def _swapped(

@@ -15,21 +15,16 @@ Outcome = Literal["blue", "yellow", "small_orange", "big_orange", "unknown", "un
 UNDETECTED = len(ConeClass)  # the outcome behind the classes
 
 
-def classes_out(
-    matrices: NDArray[np.float64], color: NDArray[np.int8], uniforms: NDArray[np.float64]
-) -> NDArray[np.int64]:
+def classes_out(chances: NDArray[np.float64], uniforms: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return what each cone is seen as: a class, or `UNDETECTED`.
 
     Args:
-        matrices: chance of each outcome by true class, (n, 5, 6), rows sum to 1.
-        color: true classes, (n,).
+        chances: of each outcome, (n, 6), rows sum to 1.
         uniforms: draws in [0, 1), (n,).
     """
-    chances = matrices[np.arange(len(color)), color]
-    below = (uniforms[:, None] >= np.cumsum(chances, axis=1)).sum(axis=1)
-    # rounding may leave the last sum below 1: then the last possible outcome counts
-    last = chances.shape[1] - 1 - np.argmax(chances[:, ::-1] > 0, axis=1)
-    outcomes: NDArray[np.int64] = np.minimum(below, last)
+    sums = np.add.accumulate(chances, axis=1)
+    # rounding may leave the last sum a little beside 1
+    outcomes: NDArray[np.int64] = np.add.reduce(uniforms[:, None] * sums[:, -1:] >= sums, axis=1)
     return outcomes
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from pydantic import Field
 
+from bagnoise.messages.payload import changed
 from bagnoise.steps.base import ConeStep, Moment
 
 if TYPE_CHECKING:
@@ -41,4 +41,4 @@ class Covariance(ConeStep):
         total *= self.factor
         if self.floor_m:
             total += self.floor_m**2 * np.eye(3)
-        return replace(cones, covariance=total)
+        return changed(cones, covariance=total)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -106,11 +107,14 @@ class Table(Options):
 
     def at(self, range_m: NDArray[np.float64]) -> NDArray[np.float64]:
         """Evaluate at ranges, (n,)."""
-        last = self.values[-1] if self.beyond is None else self.beyond
-        found: NDArray[np.float64] = np.array((*self.values, last))[
-            np.searchsorted(self.up_to_m, range_m, side="left")
-        ]
+        ends, values = self._arrays
+        found: NDArray[np.float64] = values[ends.searchsorted(range_m, side="left")]
         return found
+
+    @cached_property
+    def _arrays(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        last = self.values[-1] if self.beyond is None else self.beyond
+        return np.array(self.up_to_m), np.array((*self.values, last))
 
 
 class Curve(Options):

@@ -10,6 +10,7 @@ from pydantic import Field
 from bagnoise.steps.colors import ClassName, class_of
 from bagnoise.steps.correlated import as_uniforms, correlated_normals
 from bagnoise.steps.curves import ONE, Curve
+from bagnoise.steps.draws import of_rows
 from bagnoise.steps.polar import ranges, seen_by_sensor
 from bagnoise.steps.world import InWorld, measured_ns
 
@@ -46,9 +47,8 @@ class Detection(InWorld):
 
     def on_cones(self, cones: Cones, moment: Moment) -> Cones:
         """Mask the source cones; false positives stay, but in a burst."""
-        real = cones.index >= 0
-        seen = np.ones(len(cones), bool)
-        seen[real] = self._uniforms(cones, moment)[cones.index[real]] < self._chance(cones)[real]
+        seen = of_rows(self._uniforms(cones, moment), cones.index) < self._chance(cones)
+        seen |= cones.index < 0
         if self.burst_share > 0 and self._in_burst(cones, moment):
             seen[:] = False
         if seen.all():

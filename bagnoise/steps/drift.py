@@ -9,6 +9,7 @@ from pydantic import Field
 
 from bagnoise.steps.correlated import correlated_normals
 from bagnoise.steps.curves import constant
+from bagnoise.steps.draws import of_rows
 from bagnoise.steps.polar import PolarErrors, PolarNoise, with_errors
 from bagnoise.steps.world import InWorld, measured_ns
 
@@ -52,18 +53,18 @@ class Drift(InWorld):
         )
         if not any(stds):
             return cones
-        real = cones.index >= 0
         per_cone = self.per == "cone"
         who = self.identities(cones, moment) if per_cone else _WHOLE_SENSOR
-        rows = cones.index[real] if per_cone else np.zeros(int(real.sum()), np.intp)
         slow = correlated_normals(
             (*moment.key[:3], self.per),
-            who[rows],
+            who,
             measured_ns(cones, moment),
             self.correlation_s,
             _COMPONENTS,
         )
-        errors = PolarErrors(*(slow * np.array(stds)).T)
+        if not per_cone:
+            slow = np.broadcast_to(slow, (cones.source_count, _COMPONENTS))
+        errors = PolarErrors(*(of_rows(slow, cones.index) * np.array(stds)).T)
         range_, bearing, elevation, across = map(constant, stds)
         model = PolarNoise(cones.sensor, range_, bearing, elevation, across)
-        return with_errors(cones, real, errors, model if self.in_covariance else None)
+        return with_errors(cones, errors, model if self.in_covariance else None)

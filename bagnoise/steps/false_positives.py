@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import math
+from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
@@ -10,11 +11,12 @@ from pydantic import Field
 
 from bagnoise import rigid
 from bagnoise.errors import ContextError
-from bagnoise.messages.payload import FALSE_POSITIVE, truth_of
+from bagnoise.messages.payload import FALSE_POSITIVE, changed, truth_of
 from bagnoise.rng import keyed
 from bagnoise.steps.clock import nanoseconds
 from bagnoise.steps.colors import CLASS_COUNT, ClassName, class_of
 from bagnoise.steps.curves import ZERO, Curve
+from bagnoise.steps.draws import of_rows
 from bagnoise.steps.polar import ranges, relative_to, seen_by_sensor
 from bagnoise.steps.world import InWorld, measured_ns
 
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from bagnoise.messages.payload import Cones
     from bagnoise.steps.base import Moment
 
+_ORIGIN = np.eye(4)
 Place = Literal["view", "range", "near"]
 
 
@@ -79,21 +82,24 @@ class FalsePositives(InWorld):
 
     def on_cones(self, cones: Cones, moment: Moment) -> Cones:
         """Append the false cones behind the true ones."""
-        sensor = np.eye(4) if cones.sensor is None else cones.sensor
-        made = [self._of_frame(cones, sensor, moment), self._of_cones(cones, sensor, moment)]
+        sensor = _ORIGIN if cones.sensor is None else cones.sensor
+        made = []
+        if self.per_frame > 0:
+            made.append(self._of_frame(cones, sensor, moment))
+        if not self.per_cone.is_zero:
+            made.append(self._of_cones(cones, sensor, moment))
         if self.per_s > 0:
             made.append(self._ghosts(cones, sensor, moment))
-        xyz, color = (np.concatenate(parts) for parts in zip(*made, strict=True))
-        if not len(xyz):
+        made = [false for false in made if len(false[0])]
+        if not made:
             return cones
+        xyz, color = (np.concatenate(parts) for parts in zip(*made, strict=True))
         moment.tally["false positives"] += len(xyz)
         return appended(cones, xyz, color)
 
     def _of_frame(
         self, cones: Cones, sensor: NDArray[np.float64], moment: Moment
     ) -> tuple[NDArray[np.float64], NDArray[np.int8]]:
-        if self.per_frame == 0:
-            return np.zeros((0, 3)), np.zeros(0, np.int8)
         generator = moment.generator("frame")
         count = int(generator.poisson(self.per_frame))
         draws = generator.random((count, 3))
@@ -102,19 +108,19 @@ class FalsePositives(InWorld):
     def _of_cones(
         self, cones: Cones, sensor: NDArray[np.float64], moment: Moment
     ) -> tuple[NDArray[np.float64], NDArray[np.int8]]:
-        if self.per_cone.is_zero:
-            return np.zeros((0, 3)), np.zeros(0, np.int8)
         generator = moment.generator("cone")
         draws = generator.random((cones.source_count, 4))
-        beside_m = generator.standard_normal((cones.source_count, 2)) * self.near_std_m
-        real = cones.index >= 0
-        rows, xyz = cones.index[real], cones.xyz[real]
-        distance = ranges(seen_by_sensor(cones)[real])
-        hit = draws[rows, 3] < self.per_cone.at(distance)
-        draws, xyz, distance = draws[rows[hit]], xyz[hit], distance[hit]
+        distance = ranges(seen_by_sensor(cones))
+        hit = of_rows(draws[:, 3], cones.index) < self.per_cone.at(distance)
+        hit &= cones.index >= 0
+        if not hit.any():
+            return np.zeros((0, 3)), np.zeros(0, np.int8)
+        rows, xyz, distance = cones.index[hit], cones.xyz[hit], distance[hit]
+        draws = draws[rows]
         if self.place == "near":
             false = xyz.copy()
-            false[:, :2] += beside_m[rows[hit]]
+            beside = generator.standard_normal((cones.source_count, 2))[rows]
+            false[:, :2] += beside * self.near_std_m
         elif self.place == "range":
             false = self._at(distance, draws[:, 1], sensor, xyz[:, 2])
         else:
@@ -155,7 +161,7 @@ class FalsePositives(InWorld):
         distance = ranges(relative)
         bearing = np.abs(np.arctan2(relative[:, 1], relative[:, 0]))
         near = (distance >= self.min_range_m) & (distance <= self.max_range_m)
-        seen: NDArray[np.bool_] = near & (bearing <= np.deg2rad(self.horizontal_deg / 2))
+        seen: NDArray[np.bool_] = near & (bearing <= math.radians(self.horizontal_deg / 2))
         return seen
 
     def _in_view(
@@ -177,18 +183,25 @@ class FalsePositives(InWorld):
 
         The range is kept in three dimensions where the height difference leaves any of it.
         """
-        yaw = np.arctan2(sensor[1, 0], sensor[0, 0])
-        bearing = yaw + (uniforms - 0.5) * np.deg2rad(self.horizontal_deg)
+        yaw = math.atan2(sensor[1, 0], sensor[0, 0])
+        bearing = yaw + (uniforms - 0.5) * math.radians(self.horizontal_deg)
         level = np.sqrt(np.maximum(range_m**2 - (z_m - sensor[2, 3]) ** 2, 0))
-        x = sensor[0, 3] + level * np.cos(bearing)
-        return np.column_stack((x, sensor[1, 3] + level * np.sin(bearing), z_m))
+        xyz = np.empty((len(range_m), 3))
+        xyz[:, 0] = sensor[0, 3] + level * np.cos(bearing)
+        xyz[:, 1] = sensor[1, 3] + level * np.sin(bearing)
+        xyz[:, 2] = z_m
+        return xyz
 
     def _colors(self, uniforms: NDArray[np.float64]) -> NDArray[np.int8]:
-        names = list(self.classes)
-        shares = np.cumsum([self.classes[name] for name in names])
-        rows = np.searchsorted(shares / shares[-1], uniforms, side="right")
-        codes = np.array([class_of(name) for name in names], np.int8)
-        return codes[np.minimum(rows, len(names) - 1)]
+        shares, codes = self._class_shares
+        found: NDArray[np.int8] = codes[shares[:-1].searchsorted(uniforms, side="right")]
+        return found
+
+    @cached_property
+    def _class_shares(self) -> tuple[NDArray[np.float64], NDArray[np.int8]]:
+        shares = np.cumsum(list(self.classes.values()))
+        codes = np.array([class_of(name) for name in self.classes], np.int8)
+        return shares / shares[-1], codes
 
 
 def _ground_m(cones: Cones) -> float:
@@ -207,7 +220,7 @@ def appended(cones: Cones, xyz: NDArray[np.float64], color: NDArray[np.int8]) ->
     none = np.full(count, FALSE_POSITIVE, np.int32)
     covariance, chances, ids = cones.covariance, cones.probabilities, cones.ids
     certain = np.eye(CLASS_COUNT)[color]
-    return replace(
+    return changed(
         cones,
         xyz=np.concatenate([cones.xyz, xyz]),
         color=np.concatenate([cones.color, color]),

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from pydantic import Field
 
+from bagnoise.messages.payload import changed
 from bagnoise.steps.base import ConeStep, Moment
 from bagnoise.steps.curves import Curve, constant
+from bagnoise.steps.draws import of_rows
 from bagnoise.steps.polar import ranges, relative_to
 
 if TYPE_CHECKING:
@@ -44,16 +46,16 @@ class Noise(ConeStep):
             constant(self.std_m) if self.std_y_m is None else self.std_y_m,
             constant(self.std_z_m),
         )
-        bias_m = np.array((self.bias_x_m, self.bias_y_m, self.bias_z_m))
-        if all(curve.is_zero for curve in curves) and not bias_m.any():
+        bias_m = (self.bias_x_m, self.bias_y_m, self.bias_z_m)
+        if all(curve.is_zero for curve in curves) and not any(bias_m):
             return cones
         model = AxisNoise(cones.sensor, curves)
         error = normal_errors(cones.source_count, moment.generator())
-        xyz = cones.xyz.copy()
-        real = cones.index >= 0
-        xyz[real] += error[cones.index[real]] * model.std_m(cones.xyz[real]) + bias_m
+        move = of_rows(error, cones.index) * model.std_m(cones.xyz)
+        if any(bias_m):
+            move += np.where(cones.index[:, None] >= 0, bias_m, 0)
         models = (*cones.noise_models, model) if self.in_covariance else cones.noise_models
-        return replace(cones, xyz=xyz, noise_models=models)
+        return changed(cones, xyz=cones.xyz + move, noise_models=models)
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +70,10 @@ class AxisNoise:
         if all(curve.constant is not None for curve in self.curves):
             return np.array([curve.constant for curve in self.curves], float)
         distance = ranges(relative_to(self.sensor, xyz))
-        return np.column_stack([curve.at(distance) for curve in self.curves])
+        stds = np.empty((len(xyz), 3))
+        for axis, curve in enumerate(self.curves):
+            stds[:, axis] = curve.constant if curve.constant is not None else curve.at(distance)
+        return stds
 
     def covariance(self, xyz: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return (n, 3, 3) at measured positions (n, 3)."""
@@ -79,5 +84,7 @@ class AxisNoise:
 
 def normal_errors(count: int, generator: np.random.Generator) -> NDArray[np.float64]:
     """Draw standard normal errors, (count, 3): x and y first, so that z changes none of them."""
-    planar = generator.standard_normal((count, 2))
-    return np.concatenate([planar, generator.standard_normal((count, 1))], axis=1)
+    errors = np.empty((count, 3))
+    errors[:, :2] = generator.standard_normal((count, 2))
+    errors[:, 2] = generator.standard_normal(count)
+    return errors

@@ -5,12 +5,13 @@ Relative positions are in the sensor's frame: x forward, y left, z up, metres.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bagnoise import rigid
+from bagnoise.messages.payload import changed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,9 +39,7 @@ def seen_by_sensor(cones: Cones) -> NDArray[np.float64]:
 
 def ranges(relative: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return distances from the sensor, (n,); NaN and infinity pass through."""
-    x, y, z = relative.T
-    with np.errstate(invalid="ignore", over="ignore"):
-        distance: NDArray[np.float64] = np.sqrt(x * x + y * y + z * z)
+    distance: NDArray[np.float64] = np.sqrt(np.einsum("ij,ij->i", relative, relative))
     return distance
 
 
@@ -74,26 +73,19 @@ def displaced(
     return np.column_stack((moved[0] - x + across_x, moved[1] - y + across_y, moved[2] - z))
 
 
-def with_errors(
-    cones: Cones,
-    rows: NDArray[np.bool_],
-    errors: PolarErrors,
-    model: NoiseModel | None,
-) -> Cones:
-    """Move the rows of a mask by errors (k,), and note the noise model.
+def with_errors(cones: Cones, errors: PolarErrors, model: NoiseModel | None) -> Cones:
+    """Move cones by errors (n,), and note the noise model.
 
     The movement is added in the cones' own frame, so an error of 0 changes nothing at all.
     """
-    relative = seen_by_sensor(cones)[rows]
+    relative = seen_by_sensor(cones)
     step = displaced(relative, ranges(relative), errors)
-    none = _all_zero(errors)
-    step[none] = 0
+    step[_all_zero(errors)] = 0
     if cones.sensor is not None:
         step = step @ cones.sensor[:3, :3].T
-    xyz = cones.xyz.copy()
-    xyz[rows] += step
+    xyz = cones.xyz + step
     models = cones.noise_models if model is None else (*cones.noise_models, model)
-    return replace(cones, xyz=xyz, noise_models=models)
+    return changed(cones, xyz=xyz, noise_models=models)
 
 
 def _all_zero(errors: PolarErrors) -> NDArray[np.bool_]:

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from bagnoise.steps.base import ConeStep, Moment
 from bagnoise.steps.curves import ZERO, Curve
+from bagnoise.steps.draws import of_rows
 from bagnoise.steps.polar import PolarErrors, PolarNoise, ranges, seen_by_sensor, with_errors
 
 if TYPE_CHECKING:
@@ -42,15 +43,15 @@ class PolarNoiseStep(ConeStep):
         if self._does_nothing:
             return cones
         draws = moment.generator().standard_normal((cones.source_count, ERRORS))
-        real = cones.index >= 0
-        along, bearing, elevation, across = draws[cones.index[real]].T
-        distance = ranges(seen_by_sensor(cones)[real])
+        along, bearing, elevation, across = of_rows(draws, cones.index).T
+        real = (cones.index >= 0).astype(float)
+        distance = ranges(seen_by_sensor(cones))
         range_std = self.range_std_m.at(distance)
         ratio = self.across_ratio * range_std
         across_std = (self.across_std_m.at(distance) ** 2 + ratio**2) ** 0.5
         errors = PolarErrors(
-            along * range_std + self.range_bias_m.at(distance),
-            bearing * self.bearing_std_rad.at(distance) + self.bearing_bias_rad,
+            along * range_std + real * self.range_bias_m.at(distance),
+            bearing * self.bearing_std_rad.at(distance) + real * self.bearing_bias_rad,
             elevation * self.elevation_std_rad.at(distance),
             across * across_std,
         )
@@ -62,7 +63,7 @@ class PolarNoiseStep(ConeStep):
             self.across_std_m,
             self.across_ratio,
         )
-        return with_errors(cones, real, errors, model if self.in_covariance else None)
+        return with_errors(cones, errors, model if self.in_covariance else None)
 
     @property
     def _does_nothing(self) -> bool:

@@ -9,8 +9,8 @@ import numpy as np
 from pydantic import Field
 
 from bagnoise.steps.base import ConeStep, Moment
-from bagnoise.steps.colors import shuffled_rows
 from bagnoise.steps.curves import ZERO, Curve
+from bagnoise.steps.draws import shuffled_rows
 from bagnoise.steps.polar import ranges, seen_by_sensor
 
 if TYPE_CHECKING:

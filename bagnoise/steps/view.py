@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
@@ -64,10 +65,10 @@ class View(Options):
             if self.max_range_m is not None:
                 seen &= distance <= self.max_range_m
             if self.horizontal_deg < 360:  # noqa: PLR2004
-                seen &= np.abs(np.arctan2(y, x)) <= np.deg2rad(self.horizontal_deg / 2)
+                seen &= np.abs(np.arctan2(y, x)) <= math.radians(self.horizontal_deg / 2)
             if self.vertical_deg < 180:  # noqa: PLR2004
                 elevation = np.arctan2(z, np.hypot(x, y))
-                seen &= np.abs(elevation) <= np.deg2rad(self.vertical_deg / 2)
+                seen &= np.abs(elevation) <= math.radians(self.vertical_deg / 2)
         return seen
 
     def view_problems(self) -> list[str]:
