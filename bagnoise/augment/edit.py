@@ -49,13 +49,13 @@ class AugmentEdit:
         self.adds = (*kept.values(), *binding.adds)
         self.reads = frozenset(self._by_channel) | self.replaces
 
-    def process(self, message: Message, decoded: Decoded | None = None) -> Iterable[Output]:
-        """Run a source message through every stream that reads its channel.
+    def process(self, message: Message) -> Iterable[Output]:
+        """Run a source message through every stream that reads its channel."""
+        return [*self.advance(message.log_ns), *self.take(message, Decoded(message))]
 
-        ``decoded`` is given where several edits of one bag share the work of decoding.
-        """
-        outputs = list(self.advance(message.log_ns))
-        decoded = decoded or Decoded(message)
+    def take(self, message: Message, decoded: Decoded) -> list[Output]:
+        """Do what `process` does after `advance`; several edits can share one decoding."""
+        outputs: list[Output] = []
         for run in self._by_channel.get(message.channel.id, ()):
             outputs += run.process(message, decoded)
         return outputs

@@ -112,7 +112,7 @@ def _run(bag: Bag, selection: Selection, recordings: list[Recording]) -> None:
             replaced[number] += replaces
             recording.run(partial(edit.advance, message.log_ns), message.log_ns, 0)
             ordinal = replaced[number] if replaces else 0
-            recording.run(partial(edit.process, message, decoded), message.log_ns, ordinal)
+            recording.run(partial(edit.take, message, decoded), message.log_ns, ordinal)
     for recording in recordings:
         if recording.error is None:
             recording.run(recording.edit.finish, _END, 0)

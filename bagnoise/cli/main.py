@@ -24,6 +24,7 @@ COMMANDS = {
     "dataset": ("dataset", "Make many noisy bags from one plan; resume when interrupted."),
     "info": ("info", "Show what a bag holds and what bagnoise can do with it."),
     "recipe": ("recipe", "List, show and check recipes."),
+    "report": ("report", "Write one page that shows what was done to a bag."),
     "steps": ("steps", "Describe the steps that recipes are made of."),
 }
 

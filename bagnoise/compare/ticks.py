@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from bagnoise.steps.clock import nanoseconds
 from bagnoise.steps.timing import Drop, Latency, Rate, Shift
 
 if TYPE_CHECKING:
@@ -24,12 +26,20 @@ def ticks_of(pair: Pair, truth: Track, noisy: Track) -> list[int] | None:
     rate = steps[places[0]]
     assert isinstance(rate, Rate)
     before, after = steps[: places[0]], steps[places[0] + 1 :]
+    if _has_gap(truth, rate.max_gap_s):
+        return None
     if rate.clock != "log" or any(isinstance(step, (Latency, Shift, Drop)) for step in before):
         return None
     if any(isinstance(step, (Drop, Shift)) for step in after):
         return None
     first = rate.first_tick_from(_first_source_ns(truth, noisy))
     return [rate.tick_ns(first + place) for place in _places(noisy)]
+
+
+def _has_gap(truth: Track, gap_s: float) -> bool:
+    """Whether the source fell silent for so long that the ticks start anew after it."""
+    gap_ns = nanoseconds(gap_s)
+    return any(b - a >= gap_ns for a, b in pairwise(truth.log_ns))
 
 
 def _first_source_ns(truth: Track, noisy: Track) -> int:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from bagnoise.dataset.manifest import Line
     from bagnoise.dataset.variant import Variant
 
-GROUP_VARIANTS = 32  # of one input, given to a worker at once
+GROUP_VARIANTS = 8  # of one input, given to a worker at once: few enough to lose when it is killed
 _STOP_S = 10.0
 
 

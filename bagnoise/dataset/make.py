@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from bagnoise.dataset.variant import Variant
 
 RECORDED_BYTES = 512 << 20  # what a group's recordings may come to, by estimate
-RECORDED_VARIANTS = 32
+RECORDED_VARIANTS = 8
 
 
 def make(variants: Sequence[Variant], input_digest: dict[str, Any]) -> Iterator[Line]:

@@ -9,6 +9,7 @@ import heapq
 from collections import deque
 from dataclasses import replace
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 ClockName = Literal["log", "header"]
 
 
+@lru_cache(maxsize=64)
 def _exact(value: float) -> Fraction:
     """Return the decimal number as it was written: 33.3 is 333/10, not the nearest binary."""
     return Fraction(repr(value))
