@@ -88,7 +88,8 @@ def load(source: Source, chunk: Chunk, buffer: bytearray) -> memoryview:
     """
     if chunk.is_loose:
         return source.read(chunk.offset, chunk.length)
-    body = source.read(chunk.offset + r.RECORD_HEAD.size, chunk.length - r.RECORD_HEAD.size)
+    head = r.RECORD_HEAD.size
+    body = source.read_reused(chunk.offset + head, chunk.length - head)
     try:
         fields = r.Fields(body)
         _, _, size, crc = fields.unpack(r.CHUNK_HEAD)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +67,12 @@ from bagnoise.recipe.overrides import SIMULATOR_SETTINGS, Override, parse_set
     "--split", type=split, metavar="SIZE|DURATION", help="Split the output: 2G, 500M, 60s."
 )
 @click.option("--sorted", "sort_file", is_flag=True, help="Put messages into file order, too.")
-@click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True)
+@click.option(
+    "--workers",
+    type=click.IntRange(1, 64),
+    default=min(4, os.cpu_count() or 1),
+    help="Threads for compression; the output does not depend on it. Default: cores, up to 4.",
+)
 @click.option("--fsync", is_flag=True, help="Survive a power loss, too.")
 @click.option("--recover", is_flag=True, help="Take the intact part of a damaged bag.")
 @click.option("--verify", is_flag=True, help="Check everything, also what is copied unread.")
