@@ -55,7 +55,7 @@ class Rate(TimeStep):
     """
 
     name: ClassVar[str] = "rate"
-    hz: float = Field(gt=0, le=10_000, description="ticks per second")
+    hz: float = Field(ge=1e-6, le=10_000, description="ticks per second")
     phase_s: float = Field(0.0, ge=-1e6, le=1e6, description="moves all ticks by this, in seconds")
     hold_s: float | None = Field(
         None, ge=0, le=3600, description="ticks go on this long after the last message; null: 1/hz"
