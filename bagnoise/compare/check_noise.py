@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 EDGE_SIGMAS = 8.0  # true cones nearer than this to an edge of a crop are left out of the test
 EXACT_M = 1e-4  # float32 positions at 500 m are rounded to 3e-5 m
+HARMLESS_NAMES = {"false_positives", "covariance", "shuffle"}  # move no detection of a true cone
+HARMLESS_BEFORE = {"from_track", "field_of_view", "occlusion", "detection", "sensor"}
 HARMLESS = (Noise, Classes, Color, Header, Crop, TimeStep)
 
 
@@ -86,7 +88,16 @@ def _obstacle(stream: Stream, steps: list[Step]) -> str:
     dependent = [step for step in steps if isinstance(step, Noise) and _by_range(step)]
     if dependent and sum(isinstance(step, Noise) for step in steps) > 1:
         return "several noise steps, and one depends on the range after the other"
-    others = [step.name for step in steps if not isinstance(step, HARMLESS)]
+    if dependent and any(step.name == "sensor" for step in steps):
+        return "the deviation depends on the range from a sensor that is not at the origin"
+    first = next(n for n, step in enumerate(steps) if isinstance(step, Noise))
+    others = [
+        step.name
+        for place, step in enumerate(steps)
+        if not isinstance(step, HARMLESS)
+        and step.name not in HARMLESS_NAMES
+        and not (place < first and step.name in HARMLESS_BEFORE)
+    ]
     return f"no test for the step {', '.join(others)} beside it" if others else ""
 
 
@@ -130,7 +141,8 @@ def _usable(rows: ConeRows, steps: list[Step], asked: AskedNoise) -> NDArray[np.
     rate = next((n for n, step in enumerate(steps) if isinstance(step, Rate)), None)
     noise_before_rate = rate is None or any(isinstance(s, Noise) for s in steps[:rate])
     if noise_before_rate:  # a tick that repeats a message repeats its noise
-        keys = np.column_stack([rows.shown, rows.row])
+        shown = np.where(rows.shown < 0, -1 - rows.message, rows.shown)  # unknown: each its own
+        keys = np.column_stack([shown, rows.row])
         _, first = np.unique(keys, axis=0, return_index=True)
         once = np.zeros(len(usable), bool)
         once[first] = True

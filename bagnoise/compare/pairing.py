@@ -45,6 +45,11 @@ class Pair:
     options: tuple[Options, Options] = ({}, {})
 
     @property
+    def makes_moments(self) -> bool:
+        """Whether the recipe makes messages at times that are not those of the truth's messages."""
+        return any(step.name == "from_track" for _, step in self.steps)
+
+    @property
     def keeps_stamps(self) -> bool:
         """Whether header stamps are still the measurement's, as far as the recipe tells."""
         return not any(_moves_stamps(step) for _, step in self.steps)

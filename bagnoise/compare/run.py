@@ -184,7 +184,7 @@ def _cone_stream(
     how = "labels" if labels else f"nearest within {options.gate_m:g} m, one to one"
     stream = Stream(pair, truth, noisy, shown, ticks, how, measures(rows), rows)
     frames = {cones.frame_id for track in (truth, noisy) for cones in track.payloads} - {""}
-    if len(frames) > 1:
+    if len(frames) > 1 and labels is None:
         stream.warnings.append(
             f"{pair.truth} and {pair.noisy} are in different frames "
             f"({', '.join(sorted(frames))}): positions are compared as if they were one"

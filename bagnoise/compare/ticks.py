@@ -26,7 +26,7 @@ def ticks_of(pair: Pair, truth: Track, noisy: Track) -> list[int] | None:
     """
     steps = [step for _, step in pair.steps]
     places = [n for n, step in enumerate(steps) if isinstance(step, Rate)]
-    if len(places) != 1 or not len(noisy) or not len(truth):
+    if len(places) != 1 or not len(noisy) or not len(truth) or pair.makes_moments:
         return None
     rate = steps[places[0]]
     assert isinstance(rate, Rate)
