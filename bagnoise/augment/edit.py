@@ -53,6 +53,11 @@ class AugmentEdit:
         """Run a source message through every stream that reads its channel."""
         return [*self.advance(message.log_ns), *self.take(message, Decoded(message))]
 
+    def note_moments(self, moments: list[int] | None) -> None:
+        """Append to a list, for every output from now on, the time at which its making was due."""
+        for run in self._runs:
+            run.moments = moments
+
     def take(self, message: Message, decoded: Decoded) -> list[Output]:
         """Do what `process` does after `advance`; several edits can share one decoding."""
         outputs: list[Output] = []
@@ -96,6 +101,7 @@ class _Run:
 
     def __init__(self, stream: BoundStream) -> None:
         self.stream = stream
+        self.moments: list[int] | None = None
         self._last_ns = -1
         self._occurrence = 0
         self._labelled = 0
@@ -133,7 +139,10 @@ class _Run:
         for sample in samples:
             self.stream.summary.publish(sample.log_ns - sample.source_ns)
             for index, target in enumerate(self.stream.targets):
-                yield from self._publish_to(index, target, sample, now_ns)
+                for output in self._publish_to(index, target, sample, now_ns):
+                    if self.moments is not None:
+                        self.moments.append(sample.source_ns)
+                    yield output
 
     def _publish_to(
         self, index: int, target: Target, sample: Sample, now_ns: int | None

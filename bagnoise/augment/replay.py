@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from bagnoise.bags.model import Bag, Channel
 
 _IN_MEMORY_BYTES = 32 << 20  # of one recording; more goes to a temporary file
-_END = -1  # trigger of what an edit makes after the last message
 _COLUMNS = 8
 
 
@@ -39,27 +38,55 @@ class Recording:
         self._bytes = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY_BYTES)  # noqa: SIM115
         self._size = 0
 
-    def run(self, work: Callable[[], Iterable[Output]], trigger_ns: int, ordinal: int) -> None:
-        """Keep what the edit makes; ``ordinal`` numbers the replaced message at hand (0: none).
+    def feed(self, message: Message, decoded: Decoded, ordinal: int) -> None:
+        """Show the edit a message; ``ordinal`` numbers it among those replaced (0: it is not)."""
+        self._work(partial(self._advance, message.log_ns))
+        self._work(partial(self._take, message, decoded, ordinal))
 
-        After an error nothing more is asked of it.
-        """
+    def finish(self) -> None:
+        """Tell the edit that no message is to come."""
+        self._work(self._end)
+
+    def _work(self, work: Callable[[], None]) -> None:
+        """Do one thing, unless the edit has failed."""
         if self.error is not None:
             return
         try:
-            self._note(work(), trigger_ns, ordinal)
+            work()
         except BagnoiseError as error:
             self.error = error
 
-    def _note(self, outputs: Iterable[Output], trigger_ns: int, ordinal: int) -> None:
-        for output in outputs:
-            message = output.message
-            self._channels.setdefault(message.channel.id, message.channel)
-            self._bytes.write(message.data)
-            row = (message.channel.id, message.log_ns, message.publish_ns, message.sequence)
-            place = (self._size, int(output.in_place), trigger_ns, ordinal)
-            self._table.extend((*row, *place))
-            self._size += len(message.data)
+    def _take(self, message: Message, decoded: Decoded, ordinal: int) -> None:
+        for output in self.edit.take(message, decoded):
+            self._note(output, message.log_ns, ordinal)
+
+    def _advance(self, log_ns: int) -> None:
+        self._note_by_time(self.edit.advance, log_ns)
+
+    def _end(self) -> None:
+        self._note_by_time(lambda _: self.edit.finish(), None)
+
+    def _note_by_time(self, work: Callable[[int], Iterable[Output]], log_ns: int | None) -> None:
+        """Keep what time brought about, each under the moment after which it was due.
+
+        That is when a rewrite that asks more often, as at the start of each chunk, would get it.
+        """
+        moments: list[int] = []
+        self.edit.note_moments(moments)
+        outputs = list(work(0 if log_ns is None else log_ns))
+        self.edit.note_moments(None)
+        for place in sorted(range(len(outputs)), key=lambda n: moments[n]):
+            due_ns = moments[place] + 1
+            self._note(outputs[place], due_ns if log_ns is None else min(due_ns, log_ns), 0)
+
+    def _note(self, output: Output, trigger_ns: int, ordinal: int) -> None:
+        message = output.message
+        self._channels.setdefault(message.channel.id, message.channel)
+        self._bytes.write(message.data)
+        row = (message.channel.id, message.log_ns, message.publish_ns, message.sequence)
+        place = (self._size, int(output.in_place), trigger_ns, ordinal)
+        self._table.extend((*row, *place))
+        self._size += len(message.data)
 
     def outputs(self) -> Iterator[tuple[Output, int, int]]:
         """Yield (output, trigger, ordinal) in the order they were made; once."""
@@ -110,12 +137,9 @@ def _run(bag: Bag, selection: Selection, recordings: list[Recording]) -> None:
                 continue
             replaces = message.channel.id in edit.replaces
             replaced[number] += replaces
-            recording.run(partial(edit.advance, message.log_ns), message.log_ns, 0)
-            ordinal = replaced[number] if replaces else 0
-            recording.run(partial(edit.take, message, decoded), message.log_ns, ordinal)
+            recording.feed(message, decoded, replaced[number] if replaces else 0)
     for recording in recordings:
-        if recording.error is None:
-            recording.run(recording.edit.finish, _END, 0)
+        recording.finish()
 
 
 class ReplayEdit:
@@ -139,13 +163,13 @@ class ReplayEdit:
         self._ordinal += 1
         return self._take(
             lambda trigger, ordinal: (
-                ordinal == self._ordinal or (ordinal == 0 and 0 <= trigger <= message.log_ns)
+                ordinal == self._ordinal or (ordinal == 0 and trigger <= message.log_ns)
             )
         )
 
     def advance(self, log_ns: int) -> Iterable[Output]:
         """Give what was made up to a time, but for what waits for its replaced message."""
-        return self._take(lambda trigger, ordinal: 0 <= trigger <= log_ns and ordinal == 0)
+        return self._take(lambda trigger, ordinal: trigger <= log_ns and ordinal == 0)
 
     def finish(self) -> Iterable[Output]:
         """Give the rest."""

@@ -66,6 +66,8 @@ def delay_lines(stream: Stream) -> Iterator[Line]:
 
 
 def _obstacle(stream: Stream, steps: Sequence[Step], latencies: Sequence[Latency]) -> str:
+    if stream.pair.makes_moments:
+        return "its messages are made at times of the recipe's own"
     if len(latencies) > 1:
         return "the recipe has several latencies"
     place = list(steps).index(latencies[0])

@@ -43,7 +43,11 @@ def _drop_lines(stream: Stream) -> Iterator[Line]:
     if not drops:
         return
     subject = f"{stream.pair.noisy} drop"
-    alone = len(drops) == 1 and not any(isinstance(step, Rate) for step in steps)
+    alone = (
+        not stream.pair.makes_moments
+        and len(drops) == 1
+        and not any(isinstance(step, Rate) for step in steps)
+    )
     if not alone or drops[0].burst != 1 or drops[0].keep_every != 1:
         yield not_tested(subject, "messages lost", "bursts, thinning or a rate beside it")
         return

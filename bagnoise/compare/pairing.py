@@ -11,6 +11,8 @@ from bagnoise.messages.registry import kind_of
 from bagnoise.recipe.check import recipe_of
 from bagnoise.recipe.document import read_document
 from bagnoise.recipe.model import step_labels
+from bagnoise.steps.header import Header
+from bagnoise.steps.timing import Latency, Shift
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -41,6 +43,26 @@ class Pair:
     stream: str | None = None
     steps: tuple[tuple[str, Step], ...] = ()
     options: tuple[Options, Options] = ({}, {})
+
+    @property
+    def makes_moments(self) -> bool:
+        """Whether the recipe makes messages at times that are not those of the truth's messages."""
+        return any(step.name == "from_track" for _, step in self.steps)
+
+    @property
+    def keeps_stamps(self) -> bool:
+        """Whether header stamps are still the measurement's, as far as the recipe tells."""
+        return not any(_moves_stamps(step) for _, step in self.steps)
+
+
+def _moves_stamps(step: Step) -> bool:
+    if isinstance(step, Header):
+        return step.stamp != "keep"
+    if isinstance(step, Latency):
+        return step.move_stamp
+    if isinstance(step, Shift):
+        return step.header_s != 0
+    return step.name == "clock"
 
 
 def recorded_recipe(bag: Bag) -> Recipe | None:

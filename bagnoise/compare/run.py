@@ -127,7 +127,7 @@ def compare(
         recipe, warnings = _recipe(noisy_bag)
         pairs = find_pairs(true_bag, noisy_bag, recipe, options.pairs)
         topics = compare_topics(true_bag, noisy_bag)
-        same = {t.topic for t in topics if t.bytes == "identical"}
+        same = {t.topic for t in topics if t.bytes in {"identical", "a part"}}
         worth = [p for p in pairs if options.pairs or p.noisy not in same or p.stream]
         streams = list(_streams(true_bag, noisy_bag, worth, options))
     return Comparison(str(truth), str(noisy), recipe, streams, topics, warnings)
@@ -163,7 +163,7 @@ def _streams(truth: Bag, noisy: Bag, pairs: Sequence[Pair], options: Options) ->
         true_track = truths[pair.truth]
         track = read_track(noisy, pair.noisy, pair.options[1], keep=pair.kind == "cones")
         ticks = ticks_of(pair, true_track, track)
-        shown = shown_messages(true_track, track, ticks)
+        shown = shown_messages(true_track, track, ticks, keeps_stamps=pair.keeps_stamps)
         if pair.kind == "cones":
             yield _cone_stream(noisy, pair, true_track, track, shown, ticks, options)
         else:
@@ -184,7 +184,7 @@ def _cone_stream(
     how = "labels" if labels else f"nearest within {options.gate_m:g} m, one to one"
     stream = Stream(pair, truth, noisy, shown, ticks, how, measures(rows), rows)
     frames = {cones.frame_id for track in (truth, noisy) for cones in track.payloads} - {""}
-    if len(frames) > 1:
+    if len(frames) > 1 and labels is None:
         stream.warnings.append(
             f"{pair.truth} and {pair.noisy} are in different frames "
             f"({', '.join(sorted(frames))}): positions are compared as if they were one"

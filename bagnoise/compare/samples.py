@@ -86,19 +86,27 @@ class Shown:
     how: str
 
 
-def shown_messages(truth: Track, noisy: Track, ticks_ns: Sequence[int] | None = None) -> Shown:
+def shown_messages(
+    truth: Track,
+    noisy: Track,
+    ticks_ns: Sequence[int] | None = None,
+    *,
+    keeps_stamps: bool = True,
+) -> Shown:
     """Find the truth that each message shows.
 
-    By header stamp where both have stamps: the nearest, if within half of the truth's typical
-    interval. Else the latest at or before the message's tick (``ticks_ns``, one a message), or at
-    or before its own log time.
+    By header stamp where both have stamps (and the recipe keeps them): the nearest, if within half
+    of the truth's typical interval. Else the latest at or before the message's tick (``ticks_ns``,
+    one a message). Else by moved stamps if there are any, or by the message's own log time.
     """
-    if any(noisy.stamp_ns) and any(truth.stamp_ns):
-        return Shown(_by_stamp(truth, noisy), "header stamp")
+    stamped = any(noisy.stamp_ns) and any(truth.stamp_ns)
+    if stamped and (keeps_stamps or ticks_ns is None):
+        how = "header stamp" if keeps_stamps else "moved header stamp"
+        return Shown(_by_stamp(truth, noisy), how)
     times = noisy.log_ns if ticks_ns is None else ticks_ns
-    how = "log time" if ticks_ns is None else "the recipe's ticks"
     found = [bisect_right(truth.log_ns, time) - 1 for time in times]
-    return Shown([index if index >= 0 else None for index in found], f"{how} (no header stamps)")
+    how = "log time (no header stamps)" if ticks_ns is None else "the recipe's ticks"
+    return Shown([index if index >= 0 else None for index in found], how)
 
 
 def _by_stamp(truth: Track, noisy: Track) -> list[int | None]:

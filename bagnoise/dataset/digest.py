@@ -10,7 +10,7 @@ from bagnoise.errors import BagError
 if TYPE_CHECKING:
     from pathlib import Path
 
-_BLOCK_BYTES = 1 << 20
+_BLOCK_BYTES = 1 << 18
 
 
 def digest_of(path: Path) -> str:
@@ -57,7 +57,8 @@ def _files(path: Path) -> list[Path]:
 
 def _file_digest(path: Path) -> str:
     state = hashlib.sha256()
-    with path.open("rb") as stream:
-        while block := stream.read(_BLOCK_BYTES):
-            state.update(block)
+    block = memoryview(bytearray(_BLOCK_BYTES))  # one for all: fresh ones cost as much as reading
+    with path.open("rb", buffering=0) as stream:
+        while count := stream.readinto(block):
+            state.update(block[:count])
     return state.hexdigest()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bagnoise.compare.check_noise import asked_noise
 from bagnoise.compare.cones import AXES, CLASS_NAMES, bin_names
 from bagnoise.report.colors import FAINT, INK, SERIES, cividis
 from bagnoise.report.svg import Plot, padded
@@ -18,11 +19,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from bagnoise.compare.check_noise import AskedNoise
     from bagnoise.compare.run import Stream
 
 SECOND_NS = 1_000_000_000
 BARS = 60
 CURVE_POINTS = 161
+MIXED = 200  # cones that an asked distribution is averaged over
 MAX_POINTS = 4000  # of a scatter; more are thinned evenly
 TALL = (520, 330)
 
@@ -60,26 +63,26 @@ def time_figures(stream: Stream, key: str) -> Iterator[Figure]:
     yield _rate(stream, key, start_ns)
 
 
-def asked_sigma_m(stream: Stream) -> float | None:
-    """Return the deviation that the recipe's noise steps ask along x and y, None without any."""
-    stds = [step.std_m for _, step in stream.pair.steps if isinstance(step, Noise)]
-    return math.sqrt(sum(std**2 for std in stds)) if stds else None
+def _asked(stream: Stream) -> AskedNoise | None:
+    """Return what the recipe's noise steps ask, None without any."""
+    steps = [step for _, step in stream.pair.steps]
+    if stream.rows is None or not any(isinstance(step, Noise) for step in steps):
+        return None
+    return asked_noise(steps, stream.rows.true_xyz)
 
 
 def _residuals(stream: Stream, key: str) -> Figure:
     assert stream.rows is not None
     error_m = stream.rows.residual_m[:, :2]
-    sigma_m = asked_sigma_m(stream)
-    reach = max(float(np.abs(error_m).max()), 4 * (sigma_m or 0.0), 1e-6)
+    asked = _asked(stream)
+    widest_m = 0.0 if asked is None else float(asked.std_m[:, 0].max())
+    reach = max(float(np.abs(error_m).max()), 4 * widest_m, 1e-6)
     edges = np.linspace(-reach, reach, BARS + 1)
     width = edges[1] - edges[0]
     heights = [np.histogram(c, edges)[0] / len(error_m) / width for c in error_m.T]
-    top = max(float(h.max()) for h in heights)
     curve = np.linspace(-reach, reach, CURVE_POINTS)
-    density = None
-    if sigma_m:
-        density = np.exp(-0.5 * (curve / sigma_m) ** 2) / sigma_m / math.sqrt(2 * math.pi)
-        top = max(top, float(density.max()))
+    density = None if asked is None else _density(curve, asked)
+    top = max(float(h.max()) for h in (*heights, *([] if density is None else [density])))
     plot = Plot(
         (-reach, reach),
         (0, top * 1.12),
@@ -88,13 +91,30 @@ def _residuals(stream: Stream, key: str) -> Figure:
     )
     for name, color, height in zip("xy", SERIES[3:5], heights, strict=True):
         plot.bars(edges.tolist(), height.tolist(), color, name=f"{name} error")
-    if density is not None:
-        plot.line(curve.tolist(), density.tolist(), INK, name=f"asked: N(0, {sigma_m:g} m)")
+    if density is not None and asked is not None:
+        plot.line(curve.tolist(), density.tolist(), INK, name=_asked_name(asked))
     found = ", ".join(
         f"{name} {c.mean():+.4f} ± {c.std():.4f} m" for name, c in zip("xy", error_m.T, strict=True)
     )
     caption = f"{len(error_m)} detections matched by {stream.matching}. Mean ± deviation: {found}."
     return Figure(f"{key}-residuals", "Position errors", caption, plot.text())
+
+
+def _density(x_m: NDArray[np.float64], asked: AskedNoise) -> NDArray[np.float64] | None:
+    """Return the density of the asked x errors, (m,), over the cones that were seen."""
+    std_m = asked.std_m[:: max(1, len(asked.std_m) // MIXED), 0]
+    if not std_m.all():
+        return None
+    z = (x_m[:, None] - asked.bias_m[0]) / std_m
+    bells = np.exp(-0.5 * z**2) / std_m / math.sqrt(2 * math.pi)
+    density: NDArray[np.float64] = bells.mean(axis=1)
+    return density
+
+
+def _asked_name(asked: AskedNoise) -> str:
+    low, high = float(asked.std_m[:, 0].min()), float(asked.std_m[:, 0].max())
+    spread = f"{low:g}" if low == high else f"{low:.3g} to {high:.3g}"
+    return f"asked: N({asked.bias_m[0]:g}, {spread} m)"
 
 
 def _spread_by_range(stream: Stream, key: str) -> Figure:
@@ -111,9 +131,11 @@ def _spread_by_range(stream: Stream, key: str) -> Figure:
         xs, ys = _deviations(rows.residual_m[:, column], range_m)
         plot.line(xs, ys, color, name=AXES[column])
         plot.points(xs, ys, color, radius=4, opacity=1, shape=shape)
-    sigma_m = asked_sigma_m(stream)
-    if sigma_m:
-        plot.line([0, float(range_m.max())], [sigma_m] * 2, INK, name="asked", dash="5 4")
+    asked = _asked(stream)
+    if asked is not None:
+        order = np.argsort(range_m, kind="stable")[:: max(1, len(range_m) // MIXED)]
+        xs, ys = range_m[order].tolist(), asked.std_m[order, 0].tolist()
+        plot.line(xs, ys, INK, name="asked along x", dash="5 4")
     caption = "Deviation of the errors along and across the ray, over 2 m of range each."
     return Figure(f"{key}-deviation-by-range", "Deviation by range", caption, plot.text())
 

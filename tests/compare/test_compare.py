@@ -11,7 +11,9 @@ import pytest
 from click.testing import CliRunner
 from written_bags import Sensor, write_pair
 
+from bagnoise.augment.run import Options as AugmentOptions
 from bagnoise.augment.run import augment
+from bagnoise.augment.selection import Cut
 from bagnoise.cli.main import cli
 from bagnoise.compare.check import check
 from bagnoise.compare.clouds import BEAMS, ROWS, CloudSums, match_points
@@ -185,6 +187,18 @@ def test_the_command_prints_json_and_fails_with_the_line(tmp_path: Path) -> None
     )
     assert run.return_value == 3
     assert "check failed: /cones noise: x deviation: asked 0.2 m, measured 0.2" in run.stderr
+
+
+def test_a_cut_bag_without_stamps_passes(tmp_path: Path) -> None:
+    out = tmp_path / "cut.mcap"
+    recipe = load_recipe(Request(recipe="feb-literal", seed=4))
+    augment(LAP, out, recipe, AugmentOptions(cut=Cut(start="10.0003", end="20")))
+    comparison = compare(LAP, out)
+    assert check(comparison).failed == []
+    assert len(comparison.streams) == 3  # what is only a part of the truth is not compared
+    for stream in comparison.streams:
+        assert stream.shown.how == "the recipe's ticks"
+        assert abs(stream.measured["residual_m"]["x"]["mean"]) < 0.05
 
 
 def test_the_simulators_bag_passes_and_its_ticks_are_counted(tmp_path: Path) -> None:

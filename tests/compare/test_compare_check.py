@@ -82,6 +82,24 @@ def test_a_crop_after_the_noise_does_not_bias_it(tmp_path: Path) -> None:
     assert failures(verdict) == set()
 
 
+BY_AXIS = "noise: {std_x_m: {linear: {base: 0.2}}, std_y_m: 0.3, bias_x_m: 0.1}"
+
+
+@pytest.mark.parametrize(("sigma_y_m", "bad"), [(0.3, False), (0.315, True)])
+def test_noise_by_axis_with_a_bias(tmp_path: Path, sigma_y_m: float, bad: bool) -> None:
+    sensor = replace(SENSOR, asked=BY_AXIS, sigma_m=(0.2, sigma_y_m), bias_m=(0.1, 0.0))
+    found = failures(verdict_of(tmp_path, sensor))
+    assert ("/cones noise: y deviation" in found) == bad
+    assert "/cones noise: x deviation" not in found
+    assert not any("mean" in text for text in found)
+
+
+def test_noise_asked_by_range_fails_where_it_is_the_same_everywhere(tmp_path: Path) -> None:
+    asked = "noise: {std_x_m: {linear: {per_m: 0.01}}, std_y_m: 0.2}"
+    found = failures(verdict_of(tmp_path, replace(SENSOR, asked=asked)))
+    assert found == {"/cones noise: x deviation", "/cones noise: x and y deviation"}
+
+
 def test_without_labels_noise_is_not_tested(tmp_path: Path) -> None:
     verdict = verdict_of(tmp_path, replace(SENSOR, labels=False, sigma_m=(0.4, 0.4)))
     (line,) = [line for line in verdict.lines if line.what == "position noise"]

@@ -44,6 +44,37 @@ def run(variants: list[Variant], folder: Path, **options: Any) -> Any:
     return make_dataset(variants, folder, InProcessEngine(), **options)
 
 
+# a stream that makes its messages at poses, long after the only message it reads
+TRACK = """streams:
+  cam:
+    source: /ground_truth/track
+    target: /cam
+    type: eufs_msgs/msg/ConeArrayWithCovariance
+    labels: true
+    steps:
+      - from_track: {pose_topic: /ground_truth/odom}
+      - noise: {std_m: 0.2}
+      - rate: {hz: 20}
+      - latency: {mean_s: 0.01, std_s: 0.001}
+  fast:
+    source: /ground_truth/cones
+    target: /fast
+    steps: [rate: {hz: 333}]
+"""
+
+
+def test_whole_bags_that_share_a_reading_equal_those_of_augment(tmp_path: Path) -> None:
+    (tmp_path / "track.yaml").write_text(TRACK)
+    out = tmp_path / "out"
+    text = f"output: {out}\ninputs: ['{LAP}']\nrecipes: [track.yaml]\nseeds: [3, 5]\n"
+    variants = expand(loaded(text, tmp_path))
+    assert [line["state"] for line in make(variants, {})] == ["done", "done"]
+    for variant in variants:
+        alone = tmp_path / "alone.mcap"
+        augment(LAP, alone, Recipe.model_validate(variant.recipe), variant.options())
+        assert alone.read_bytes() == Path(variant.target).read_bytes()
+
+
 @pytest.mark.parametrize("recipes", ["cone-noise-simulator", "kinds.yaml"])
 def test_outputs_that_share_a_reading_equal_those_of_augment(tmp_path: Path, recipes: str) -> None:
     (tmp_path / "kinds.yaml").write_text(ALL_KINDS)
