@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bagnoise import rigid
-from bagnoise.errors import ContextError
+from bagnoise.errors import ContextError, MessageError
+from bagnoise.geometry import Track
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 HOLD_NS = 100_000_000  # so long before the first and after the last sample the nearest one holds
 _WIDTH = 7
-_NO_ROTATION = 1e-6  # a quaternion shorter than this has no direction
 
 
 class PoseTrack:
@@ -30,13 +29,14 @@ class PoseTrack:
         self._stamp = array("q")
         self._numbers = array("d")
         self._sorted: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]] | None = None
+        self._track: Track | None = None
 
     def add(self, log_ns: int, pose: Pose) -> None:
         """Take a sample; an unset stamp counts as its log time."""
         self._log.append(log_ns)
         self._stamp.append(pose.stamp_ns or log_ns)
         self._numbers.extend(pose.numbers)
-        self._sorted = None
+        self._sorted = self._track = None
 
     def __len__(self) -> int:
         return len(self._stamp)
@@ -51,32 +51,22 @@ class PoseTrack:
         """Return the pose at a time, (4, 4): positions linear, rotations by slerp.
 
         Raises:
-            ContextError: there is none at that time, or it is no rotation.
+            ContextError: there is none at that time, or one of them is no rotation.
         """
-        _, stamps, numbers = self._arrays()
+        _, stamps, _ = self._arrays()
         if not len(stamps) or not stamps[0] - HOLD_NS <= stamp_ns <= stamps[-1] + HOLD_NS:
             raise ContextError(self._missing(stamp_ns, stamps))
-        right = min(max(int(np.searchsorted(stamps, stamp_ns)), 1), len(stamps) - 1)
-        if len(stamps) == 1 or stamp_ns >= stamps[-1]:
-            return self._matrix(numbers[-1], stamp_ns)
-        if stamp_ns <= stamps[right - 1]:
-            return self._matrix(numbers[right - 1], stamp_ns)
-        one, other = numbers[right - 1], numbers[right]
-        since_ns = stamp_ns - int(stamps[right - 1])
-        share = since_ns / int(stamps[right] - stamps[right - 1])
-        turned = rigid.slerp(self._unit(one, stamp_ns), self._unit(other, stamp_ns), share)
-        return rigid.from_quaternion(turned, one[:3] + share * (other[:3] - one[:3]))
+        return self._interpolated().at(stamp_ns)
 
-    def _matrix(self, row: NDArray[np.float64], stamp_ns: int) -> NDArray[np.float64]:
-        return rigid.from_quaternion(self._unit(row, stamp_ns), row[:3])
-
-    def _unit(self, row: NDArray[np.float64], stamp_ns: int) -> NDArray[np.float64]:
-        length = float(np.linalg.norm(row[3:]))
-        if not np.isfinite(row).all() or length < _NO_ROTATION:
-            msg = f"{self.what} near {stamp_ns} ns is no pose: {row.tolist()}"
-            raise ContextError(msg)
-        unit: NDArray[np.float64] = row[3:] / length
-        return unit
+    def _interpolated(self) -> Track:
+        if self._track is None:
+            _, stamps, numbers = self._arrays()
+            try:
+                self._track = Track.of(stamps, numbers[:, :3], numbers[:, 3:])
+            except MessageError as error:
+                msg = f"{self.what}: {error}"
+                raise ContextError(msg) from None
+        return self._track
 
     def _missing(self, stamp_ns: int, stamps: NDArray[np.int64]) -> str:
         if not len(stamps):

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bagnoise import rigid
 from bagnoise.augment.pose_track import PoseTrack
 from bagnoise.errors import ContextError
+from bagnoise.geometry import inverse
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -62,7 +62,7 @@ class TransformTree:
             raise ContextError(self._unconnected(target, source, stamp_ns))
         common_from_source = self._climb(up_source, common, stamp_ns)
         common_from_target = self._climb(up_target, common, stamp_ns)
-        return rigid.inverse(common_from_target) @ common_from_source
+        return inverse(common_from_target) @ common_from_source
 
     def _climb(self, chain: list[str], top: str, stamp_ns: int) -> NDArray[np.float64]:
         """Return top_from_chain[0]."""

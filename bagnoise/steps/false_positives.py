@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from bagnoise import rigid
 from bagnoise.errors import ContextError
+from bagnoise.geometry import apply, inverse
 from bagnoise.messages.payload import FALSE_POSITIVE, changed, truth_of
 from bagnoise.rng import keyed
 from bagnoise.steps.clock import nanoseconds
@@ -150,10 +150,10 @@ class FalsePositives(InWorld):
                 except ContextError:
                     continue
                 there = self._in_view(draw[None, :], sensor, _ground_m(cones))
-                found.append(rigid.apply(map_from_then, there))
+                found.append(apply(map_from_then, there))
                 colors.append(self._colors(draw[None, 2]))
         map_from = self.map_from(cones.frame_id, stamp_ns, moment.context)
-        xyz = rigid.apply(rigid.inverse(map_from), np.concatenate(found))
+        xyz = apply(inverse(map_from), np.concatenate(found))
         seen = self._is_in_view(relative_to(sensor, xyz))
         return xyz[seen], np.concatenate(colors)[seen]
 

@@ -7,11 +7,16 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from pydantic import Field
 
+from bagnoise.geometry import apply, camera_from_info
 from bagnoise.steps.base import ConeStep, Moment
+from bagnoise.steps.context import NOTHING, Needs
 from bagnoise.steps.polar import seen_by_sensor
 from bagnoise.steps.view import View
+from bagnoise.steps.world import measured_ns
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from bagnoise.messages.payload import Cones
 
 
@@ -63,6 +68,19 @@ class FieldOfView(ConeStep, View):
         None, description="cut what is behind this x of the message's frame, in metres"
     )
 
+    camera_topic: str | None = Field(
+        None, description="a CameraInfo: keep what is in its image, too (its frame from /tf)"
+    )
+    rectified: bool = Field(
+        True, description="with camera_topic: the image is rectified (P counts), not raw (K, D)"
+    )
+
+    def needs(self) -> Needs:
+        """Read the camera where there is one."""
+        if self.camera_topic is None:
+            return NOTHING
+        return Needs(tf=True, camera_topics=(self.camera_topic,))
+
     def check(self) -> list[str]:
         """Compare the limits."""
         return self.view_problems()
@@ -70,6 +88,8 @@ class FieldOfView(ConeStep, View):
     def on_cones(self, cones: Cones, moment: Moment) -> Cones:
         """Mask by position, false positives too."""
         seen = self.sees(seen_by_sensor(cones))
+        if self.camera_topic is not None:
+            seen &= self._in_image(self.camera_topic, cones, moment)
         if self.min_x_m is not None:
             with np.errstate(invalid="ignore"):
                 seen &= cones.xyz[:, 0] >= self.min_x_m
@@ -77,3 +97,12 @@ class FieldOfView(ConeStep, View):
             return cones
         moment.tally["cones out of view"] += int((~seen).sum())
         return cones.take(seen)
+
+    def _in_image(self, topic: str, cones: Cones, moment: Moment) -> NDArray[np.bool_]:
+        stamp_ns = measured_ns(cones, moment)
+        info = moment.context.camera(topic, stamp_ns)
+        camera = camera_from_info(info, rectified=self.rectified)
+        optical_from_frame = moment.context.transform(
+            info.header.frame_id, cones.frame_id, stamp_ns
+        )
+        return camera.sees(apply(optical_from_frame, cones.xyz))

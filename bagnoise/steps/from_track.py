@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from bagnoise import rigid
 from bagnoise.errors import ContextError
+from bagnoise.geometry import apply, inverse
 from bagnoise.messages.payload import Truth
 from bagnoise.steps.base import DROPPED, Operator, Sample, Setup, SourceStep
 from bagnoise.steps.clock import header_clock
 from bagnoise.steps.context import Needs
+from bagnoise.steps.polar import rotated
 from bagnoise.steps.timing import Immediate, Rate
 from bagnoise.steps.world import map_from_frame
 
@@ -160,7 +161,7 @@ class _Drive(Immediate):
 
     def _seen(self, track: Cones, stamp_ns: int) -> Cones:
         car_from_track, frame_id = self._pose(track.frame_id, stamp_ns)
-        xyz = rigid.apply(car_from_track, track.xyz)
+        xyz = apply(car_from_track, track.xyz)
         covariance = track.covariance
         ids = np.arange(len(track), dtype=np.int64) if track.ids is None else track.ids
         return replace(
@@ -168,7 +169,7 @@ class _Drive(Immediate):
             stamp_ns=stamp_ns,
             frame_id=frame_id,
             xyz=xyz,
-            covariance=None if covariance is None else rigid.rotated(car_from_track, covariance),
+            covariance=None if covariance is None else rotated(car_from_track, covariance),
             truth=Truth(stamp_ns, frame_id, xyz, track.color, ids),
         )
 
@@ -180,7 +181,7 @@ class _Drive(Immediate):
         if step.use_tf:
             return context.transform(car, track_frame or fixed, stamp_ns), car
         fixed_from_car = map_from_frame(step.pose_topic, car, stamp_ns, context)
-        car_from_fixed = rigid.inverse(fixed_from_car)
+        car_from_fixed = inverse(fixed_from_car)
         if track_frame and fixed and track_frame != fixed:
             return car_from_fixed @ context.transform(fixed, track_frame, stamp_ns), car
         return car_from_fixed, car

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bagnoise import rigid
+from bagnoise.geometry import apply, inverse
 from bagnoise.messages.payload import changed
 
 if TYPE_CHECKING:
@@ -35,6 +35,13 @@ def relative_to(
 def seen_by_sensor(cones: Cones) -> NDArray[np.float64]:
     """Return the cones' positions (n, 3) relative to their sensor."""
     return relative_to(cones.sensor, cones.xyz)
+
+
+def rotated(matrix: NDArray[np.float64], covariance: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Rotate covariances, (n, 3, 3), by new_from_old, (4, 4)."""
+    rotation = matrix[:3, :3]
+    turned: NDArray[np.float64] = rotation @ covariance @ rotation.T
+    return turned
 
 
 def ranges(relative: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -127,7 +134,7 @@ class PolarNoise:
         across_var += self.across_std_m.at(distance) ** 2 + (self.across_ratio * range_std) ** 2
         up_var = (distance * self.elevation_std_rad.at(distance)) ** 2
         total = _outer(along, range_std**2) + _outer(left, across_var) + _outer(up, up_var)
-        return total if self.sensor is None else rigid.rotated(self.sensor, total)
+        return total if self.sensor is None else rotated(self.sensor, total)
 
 
 def _outer(direction: NDArray[np.float64], variance: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -146,5 +153,5 @@ class MovedModel:
 
     def covariance(self, xyz: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return (n, 3, 3) at positions (n, 3) of the new frame."""
-        old = rigid.apply(rigid.inverse(self.new_from_old), xyz)
-        return rigid.rotated(self.new_from_old, self.model.covariance(old))
+        old = apply(inverse(self.new_from_old), xyz)
+        return rotated(self.new_from_old, self.model.covariance(old))

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from pydantic import Field
 
-from bagnoise import rigid
+from bagnoise.geometry import apply, inverse, matrix_from_rpy_deg, transform
 from bagnoise.rng import keyed
 from bagnoise.steps.base import ConeStep, Moment
 from bagnoise.steps.context import Needs
-from bagnoise.steps.polar import MovedModel
+from bagnoise.steps.polar import MovedModel, rotated
 from bagnoise.steps.view import NO_TRIPLE, Mount, Triple
 from bagnoise.steps.world import measured_ns
 
@@ -67,14 +67,14 @@ class Sensor(ConeStep, Mount):
         mount = self.mounted(cones.frame_id, stamp_ns, moment.context)
         error = self._error(moment)
         if error is not None:  # reported = mount * (mount * error)^-1 * true
-            reported = mount @ rigid.inverse(error) @ rigid.inverse(mount)
-            cones = replace(cones, xyz=rigid.apply(reported, cones.xyz))
+            reported = mount @ inverse(error) @ inverse(mount)
+            cones = replace(cones, xyz=apply(reported, cones.xyz))
         cones = replace(cones, sensor=mount)
         if self.output_frame is None:
             return cones
         if self.output_frame == SENSOR_FRAME:
             name = self.frame_name or self.frame or SENSOR_FRAME
-            return in_frame(cones, rigid.inverse(mount), name)
+            return in_frame(cones, inverse(mount), name)
         new_from_old = moment.context.transform(self.output_frame, cones.frame_id, stamp_ns)
         return in_frame(cones, new_from_old, self.output_frame)
 
@@ -84,7 +84,7 @@ class Sensor(ConeStep, Mount):
         if self.error_std_m or self.error_std_deg:
             draws = keyed(*moment.key[:3], "calibration").standard_normal((2, 3))
             xyz, rpy = xyz + self.error_std_m * draws[0], rpy + self.error_std_deg * draws[1]
-        return rigid.from_xyz_rpy(xyz, rpy) if xyz.any() or rpy.any() else None
+        return transform(matrix_from_rpy_deg(rpy), xyz) if xyz.any() or rpy.any() else None
 
 
 def in_frame(cones: Cones, new_from_old: NDArray[np.float64], frame_id: str) -> Cones:
@@ -94,9 +94,9 @@ def in_frame(cones: Cones, new_from_old: NDArray[np.float64], frame_id: str) -> 
     return replace(
         cones,
         frame_id=frame_id,
-        xyz=rigid.apply(new_from_old, cones.xyz),
-        covariance=None if covariance is None else rigid.rotated(new_from_old, covariance),
+        xyz=apply(new_from_old, cones.xyz),
+        covariance=None if covariance is None else rotated(new_from_old, covariance),
         sensor=new_from_old if cones.sensor is None else new_from_old @ cones.sensor,
         noise_models=tuple(MovedModel(model, new_from_old) for model in cones.noise_models),
-        truth=truth and replace(truth, frame_id=frame_id, xyz=rigid.apply(new_from_old, truth.xyz)),
+        truth=truth and replace(truth, frame_id=frame_id, xyz=apply(new_from_old, truth.xyz)),
     )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 from pydantic import Field
 
-from bagnoise import rigid
+from bagnoise.geometry import matrix_from_rpy_deg, transform
 from bagnoise.steps.context import NOTHING, Context, Needs
 from bagnoise.steps.curves import Options
 from bagnoise.steps.polar import ranges
@@ -43,7 +43,7 @@ class Mount(Options):
         """Return frame_from_sensor, (4, 4)."""
         if self.frame is not None:
             return context.transform(frame_id, self.frame, stamp_ns)
-        return rigid.from_xyz_rpy(self.xyz_m, self.rpy_deg)
+        return transform(matrix_from_rpy_deg(self.rpy_deg), self.xyz_m)
 
 
 class View(Options):

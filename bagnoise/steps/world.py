@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from pydantic import Field
 
-from bagnoise import rigid
 from bagnoise.errors import ContextError
+from bagnoise.geometry import apply
 from bagnoise.messages.payload import truth_of
 from bagnoise.steps.base import ConeStep
 from bagnoise.steps.context import NOTHING, Context, Needs
@@ -87,7 +87,7 @@ def map_from_frame(
 
 def cells(truth: Truth, map_from: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return the map cell of each source cone as one number, (m,); z does not count."""
-    planar = rigid.apply(map_from, truth.xyz)[:, :2]
+    planar = apply(map_from, truth.xyz)[:, :2]
     grid = np.floor(np.nan_to_num(planar) / CELL_M + _ORIGIN_M / CELL_M)
     column, row = np.clip(grid, -_HALF_WORD, _HALF_WORD - 1).astype(np.int64).T
     packed: NDArray[np.int64] = (column << 32) ^ (row & 0xFFFFFFFF)
