@@ -124,7 +124,7 @@ class _Binder:
     def add(self, name: str, stream: Stream) -> None:
         """Bind one stream, or one for each topic that a pattern matches."""
         needs_payload = _needs_payload(stream)
-        for key, topic, channels in find_sources(self._bag, name, stream.source):
+        for key, topic, channels in find_sources(self._bag, name, stream.source, self._selection):
             decoders = {}
             if needs_payload or _changes_type(stream, channels):
                 decoders = {c.id: _decoder(c, stream) for c in channels}
@@ -140,15 +140,16 @@ class _Binder:
     ) -> BoundStream:
         ids = [channel.id for channel in channels]
         summary = StreamSummary(key, topic)
-        for warning in [clock_warning(self._bag, ids, stream.steps)]:
-            if warning is not None:
-                self.warnings.append(f"stream {key!r}, topic {topic}: {warning}")
+        clocks = stream_clocks(self._bag, ids, stream.steps)
+        warning = clock_warning(self._bag, ids, stream.steps, clocks)
+        if warning is not None:
+            self.warnings.append(f"stream {key!r}, topic {topic}: {warning}")
         labelled = list(zip(step_labels(stream.steps), stream.steps, strict=True))
         span = self._bag.span(ids) if self._selection.is_everything else None
         chain = build_chain(
             labelled,
             (self._seed, key),
-            stream_clocks(self._bag, ids, stream.steps),
+            clocks,
             span.end_ns if span else None,
             summary.tally,
             self._context,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from bagnoise.errors import MessageError
 from bagnoise.messages.header import header_access
 from bagnoise.steps.base import TimeStep
-from bagnoise.steps.clock import SLOPE_LIMIT, Clock, header_clock, slope_difference
+from bagnoise.steps.clock import SLOPE_LIMIT, Clock, HeaderClock, header_clock, slope_difference
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -24,8 +24,13 @@ def stream_clocks(bag: Bag, channels: Collection[int], steps: Sequence[Step]) ->
     return clocks
 
 
-def clock_warning(bag: Bag, channels: Collection[int], steps: Sequence[Step]) -> str | None:
+def clock_warning(
+    bag: Bag, channels: Collection[int], steps: Sequence[Step], clocks: dict[str, Clock]
+) -> str | None:
     """Warn where log time and header stamps run at different speeds and steps count in log time."""
+    clock = clocks.get("header")
+    if clock is not None and not isinstance(clock, HeaderClock):
+        return "no message has a header stamp, so 'clock: header' counts in log time"
     counts_in_log = any(
         isinstance(step, TimeStep) and getattr(step, "clock", "header") == "log" for step in steps
     )

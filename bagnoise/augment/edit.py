@@ -105,7 +105,6 @@ class _Run:
         self._last_ns = -1
         self._occurrence = 0
         self._labelled = 0
-        self._sequences = dict.fromkeys(range(len(stream.targets)), 0)
 
     def process(self, message: Message, decoded: Decoded) -> Iterator[Output]:
         self.stream.summary.read += 1
@@ -155,8 +154,7 @@ class _Run:
         recorded = index == 0 and self.stream.replaces and sample.publish_ns is not None
         publish_ns, sequence = sample.publish_ns, sample.sequence
         if not recorded or publish_ns is None:
-            publish_ns, sequence = sample.log_ns, self._sequences[index]
-            self._sequences[index] += 1
+            publish_ns, sequence = sample.log_ns, 0  # as recorders of ROS 2 leave it
         channel = target.channel or sample.channel
         message = Message(channel, sample.log_ns, publish_ns, sequence, data)
         yield Output(message, in_place=recorded and sample.log_ns == now_ns)

@@ -11,13 +11,15 @@ from bagnoise.messages.registry import kind_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bagnoise.bags.model import Bag, Channel
+    from bagnoise.bags.model import Bag, Channel, Selection
 
 FIXED_TOPICS = frozenset({"/clock", "/tf_static"})  # moved only by their own name
 MAX_LISTED = 8
 
 
-def find_sources(bag: Bag, name: str, source: str) -> Iterator[tuple[str, str, list[Channel]]]:
+def find_sources(
+    bag: Bag, name: str, source: str, selection: Selection
+) -> Iterator[tuple[str, str, list[Channel]]]:
     """Yield (random key, topic, channels) of the topics that a source names or matches.
 
     Raises:
@@ -25,16 +27,25 @@ def find_sources(bag: Bag, name: str, source: str) -> Iterator[tuple[str, str, l
     """
     exact = [channel for channel in bag.channels if channel.topic == source]
     if exact:
+        if not any(_is_chosen(channel, selection) for channel in exact):
+            msg = f"topic {source} is left out by --only or --exclude, so the stream has no source"
+            raise UsageError(msg)
         yield name, source, exact
         return
     by_topic: dict[str, list[Channel]] = {}
     for channel in bag.channels:
+        if not _is_chosen(channel, selection):
+            continue
         if channel.topic not in FIXED_TOPICS and fnmatch.fnmatchcase(channel.topic, source):
             by_topic.setdefault(channel.topic, []).append(channel)
     if not by_topic:
         raise UsageError(_missing(bag, source))
     for topic, channels in sorted(by_topic.items()):
         yield f"{name}:{topic}", topic, channels
+
+
+def _is_chosen(channel: Channel, selection: Selection) -> bool:
+    return selection.channels is None or channel.id in selection.channels
 
 
 def _missing(bag: Bag, source: str) -> str:

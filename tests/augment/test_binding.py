@@ -92,3 +92,17 @@ def test_two_types_on_one_topic_pass_and_move(run: Run) -> None:
     ]
     with pytest.raises(UsageError, match="cannot decode"):
         run(both, streams=["/t | noise std_m=1"])
+
+
+def test_a_source_that_the_cut_leaves_out_is_named(run: Run) -> None:
+    from bagnoise.augment.selection import Cut
+
+    options = Options(cut=Cut(exclude=["/ground_truth/.*"]))
+    with pytest.raises(UsageError, match="/ground_truth/cones is left out by --only or --exclude"):
+        run(bag(), options=options)
+
+
+def test_header_time_without_stamps_is_warned_of(run: Run) -> None:
+    messages = [cones_at(EPOCH + n * 20 * MS, stamp_ns=0) for n in range(9)]
+    warnings = run(messages, "camera.rate.clock=header").summary.warnings
+    assert any("no message has a header stamp" in text for text in warnings)

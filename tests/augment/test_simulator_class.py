@@ -57,5 +57,7 @@ def test_the_defaults_are_the_nodes() -> None:
 
 
 def test_a_wrong_setting_is_named() -> None:
-    with pytest.raises(RecipeError, match=r"camera_hz: .*greater than or equal to 1e-06, not -1"):
+    with pytest.raises(
+        RecipeError, match=r"camera_hz: .*greater than or equal to 0.000001, not -1"
+    ):
         ConeNoiseSimulator(SimulatorPerceptionSettings(camera_hz=-1))
