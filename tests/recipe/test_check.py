@@ -30,8 +30,10 @@ def test_every_error_is_named_at_once_with_its_place() -> None:
     assert problems(text) == [
         "r.yaml:5:9 streams.s.steps.0: unknown step 'nois'; did you mean 'noise'?",
         "r.yaml:6:17 streams.s.steps.1.noise.std: unknown option; did you mean 'std_m'?",
-        "r.yaml:7:16 streams.s.steps.2.rate.hz: "
-        "input should be greater than or equal to 0.000001, not -1",
+        (
+            "r.yaml:7:16 streams.s.steps.2.rate.hz: "
+            "input should be greater than or equal to 0.000001, not -1"
+        ),
     ]
 
 
