@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from bagnoise.augment.chain import Chain, PayloadStage, build_chain
 from bagnoise.augment.clocks import clock_warning, stream_clocks
 from bagnoise.augment.context import collect
-from bagnoise.augment.sources import find_sources
+from bagnoise.augment.sources import find_sources, mean_rate_hz
 from bagnoise.augment.summary import StreamSummary
 from bagnoise.augment.targets import VARIANT, TargetBook
 from bagnoise.errors import MessageError, UsageError
@@ -145,6 +145,7 @@ class _Binder:
         if warning is not None:
             self.warnings.append(f"stream {key!r}, topic {topic}: {warning}")
         labelled = list(zip(step_labels(stream.steps), stream.steps, strict=True))
+        summary.tally.source_hz = mean_rate_hz(self._bag, ids)
         span = self._bag.span(ids) if self._selection.is_everything else None
         chain = build_chain(
             labelled,

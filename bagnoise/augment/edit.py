@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from bagnoise.bags.model import Message, Output
 from bagnoise.errors import MessageError
+from bagnoise.messages.cloud_time import restamped
 from bagnoise.messages.cone_labels import encode_labels, written_order
 from bagnoise.messages.header import header_access
 from bagnoise.messages.payload import Cones, with_truth
@@ -116,6 +117,8 @@ class _Run:
         except MessageError as error:
             msg = f"topic {message.channel.topic}, message at {message.log_ns} ns: {error}"
             raise MessageError(msg) from None
+        for note in getattr(payload, "notes", ()):
+            self.stream.summary.tally.warn(f"topic {message.channel.topic}: {note}")
         sample = Sample(
             message.log_ns,
             message.log_ns,
@@ -204,7 +207,9 @@ class _Run:
         self._count(LOW_STAMPS, payload.stamp_ns != 0 and stamp_ns < 0)
         if payload.stamp_ns == 0 or stamp_ns < 0:
             return payload
-        return replace(payload, stamp_ns=stamp_ns)
+        if isinstance(payload, Cones):
+            return replace(payload, stamp_ns=stamp_ns)
+        return restamped(payload, stamp_ns)  # absolute point times move, too
 
     def _count(self, what: str, number: int) -> None:
         if number:

@@ -121,11 +121,14 @@ class Job:
         return summary
 
     def _summary(self, warnings: Sequence[str]) -> Summary:
+        summaries = [stream.summary for stream in self._binding.streams]
+        said = [f"stream {s.name!r}: {text}" for s in summaries for text in s.tally.warnings]
+        said += warnings
         return Summary(
             str(self._bag.path),
             str(self._target),
             self._recipe.seed,
             self._options.dry_run,
-            [stream.summary for stream in self._binding.streams],
-            warnings=list(dict.fromkeys([*self._bag.warnings, *self._binding.warnings, *warnings])),
+            summaries,
+            warnings=list(dict.fromkeys([*self._bag.warnings, *self._binding.warnings, *said])),
         )

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from bagnoise.errors import UsageError
 from bagnoise.messages.registry import kind_of
+from bagnoise.steps.clock import SECOND_NS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from bagnoise.bags.model import Bag, Channel, Selection
 
@@ -42,6 +43,15 @@ def find_sources(
         raise UsageError(_missing(bag, source))
     for topic, channels in sorted(by_topic.items()):
         yield f"{name}:{topic}", topic, channels
+
+
+def mean_rate_hz(bag: Bag, ids: Collection[int]) -> float | None:
+    """Return the mean rate of channels between their first and last message."""
+    span = bag.span(ids)
+    count = sum(bag.counts.get(id_, 0) for id_ in ids)
+    if span is None or span.end_ns == span.start_ns:
+        return None
+    return (count - 1) * SECOND_NS / (span.end_ns - span.start_ns)
 
 
 def _is_chosen(channel: Channel, selection: Selection) -> bool:

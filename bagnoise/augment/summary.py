@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from bagnoise.steps.base import DROPPED
+from bagnoise.steps.base import DROPPED, Tally
 from bagnoise.steps.clock import SECOND_NS
 
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ class StreamSummary:
     published: int = 0
     delay_sum_ns: int = 0
     delay_max_ns: int | None = None
-    tally: Counter[str] = field(default_factory=Counter)
+    tally: Tally = field(default_factory=Tally)
     losses: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def publish(self, delay_ns: int) -> None:
@@ -62,6 +61,7 @@ class StreamSummary:
             "max_delay_s": max_s,
             "targets": self.targets,
             "counts": {name: n for name, n in self.tally.items() if name != DROPPED},
+            "facts": {name: str(fact) for name, fact in self.tally.facts.items()},
             "losses": {topic: list(lost) for topic, lost in self.losses.items()},
         }
 

@@ -25,6 +25,7 @@ COMMANDS = {
     "info": ("info", "Show what a bag holds and what bagnoise can do with it."),
     "recipe": ("recipe", "List, show and check recipes."),
     "report": ("report", "Write one page that shows what was done to a bag."),
+    "lidars": ("lidars", "List lidar models for the step camera_lidar."),
     "steps": ("steps", "Describe the steps that recipes are made of."),
 }
 

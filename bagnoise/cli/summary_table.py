@@ -61,6 +61,7 @@ def _notes(summary: Summary) -> list[str]:
     for stream in summary.streams:
         plain = stream.to_plain()
         notes += [f"{stream.name}: {count} {what}" for what, count in plain["counts"].items()]
+        notes += [f"{stream.name}: {name}: {fact}" for name, fact in plain["facts"].items()]
         notes += [
             f"{stream.name}: {topic} cannot hold {', '.join(lost)}"
             for topic, lost in stream.losses.items()

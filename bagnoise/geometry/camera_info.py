@@ -87,7 +87,7 @@ def _distortion(info: Any) -> Distortion:
     if any(coefficients[_MOST[model] :]):
         msg = f"CameraInfo's D has {len(coefficients)} coefficients, {model} uses {_MOST[model]}"
         raise MessageError(msg)
-    return Distortion(cast(Model, model), coefficients[: _MOST[model]])
+    return Distortion(cast("Model", model), coefficients[: _MOST[model]])
 
 
 def _binning(info: Any) -> tuple[int, int]:

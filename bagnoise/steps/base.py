@@ -30,6 +30,22 @@ if TYPE_CHECKING:
 DROPPED = "messages dropped"  # the tally that the summary shows in a column of its own
 
 
+class Tally(Counter[str]):
+    """Counts that go into the summary, by what they count; and `facts` worth a line each."""
+
+    def __init__(self) -> None:
+        """Start empty."""
+        super().__init__()
+        self.facts: dict[str, Any] = {}  # step name -> what prints as its line
+        self.source_hz: float | None = None  # mean rate of the stream's source
+        self.warnings: list[str] = []
+
+    def warn(self, text: str) -> None:
+        """Tell the user something, once."""
+        if text not in self.warnings:
+            self.warnings.append(text)
+
+
 class Step(BaseModel):
     """Options of one transformation; the class docstring's first line is its description."""
 
@@ -92,8 +108,23 @@ class Moment:
 
     key: tuple[int | str, ...]
     log_ns: int
-    tally: Counter[str] = field(default_factory=Counter)
+    tally: Counter[str] = field(default_factory=Tally)
     context: Context = field(default_factory=NoContext)
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What the summary will say of the stream, by step."""
+        return self.tally.facts if isinstance(self.tally, Tally) else {}
+
+    def warn(self, text: str) -> None:
+        """Tell the user something, once for the stream."""
+        if isinstance(self.tally, Tally):
+            self.tally.warn(text)
+
+    @property
+    def source_hz(self) -> float | None:
+        """Mean rate of the stream's source messages, where known."""
+        return self.tally.source_hz if isinstance(self.tally, Tally) else None
 
     def generator(self, purpose: str = "") -> np.random.Generator:
         """Return the generator of this message at this step, at its start.
@@ -120,8 +151,24 @@ class Setup:
     key: tuple[int | str, ...]
     clock: Clock
     last_ns: int | None
-    tally: Counter[str] = field(default_factory=Counter)
+    tally: Counter[str] = field(default_factory=Tally)
     context: Context = field(default_factory=NoContext)
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What the summary will say of the stream, by step."""
+        return self.tally.facts if isinstance(self.tally, Tally) else {}
+
+    def warn(self, text: str) -> None:
+        """Tell the user something, once for the stream."""
+        if isinstance(self.tally, Tally):
+            self.tally.warn(text)
+
+    @property
+    def source_hz(self) -> float | None:
+        """Mean rate of the stream's source messages, where known."""
+        return self.tally.source_hz if isinstance(self.tally, Tally) else None
+
     start_ns: int | None = None
     end_ns: int | None = None
 

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
+from bagnoise.errors import UsageError
+from bagnoise.messages.cloud_color import blanked, without_color
 from bagnoise.messages.payload import ConeClass, changed
-from bagnoise.steps.base import ConeStep, Moment
+from bagnoise.steps.base import CloudStep, ConeStep, Moment
 from bagnoise.steps.colors import CLASS_COUNT, ClassName, class_of
 from bagnoise.steps.confusion import UNDETECTED, Outcome, classes_out, posteriors
 from bagnoise.steps.context import NOTHING, Needs
@@ -22,6 +24,7 @@ from bagnoise.steps.world import measured_ns
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from bagnoise.messages.cloud import Cloud
     from bagnoise.messages.payload import Cones
 
 _SUM_TOLERANCE = 1e-6
@@ -49,7 +52,7 @@ def _unknown() -> dict[Outcome, float]:
     return {"unknown": 1.0}
 
 
-class Color(ConeStep):
+class Color(ConeStep, CloudStep):
     """Confuse colors, map them, or take them away: everywhere, far off, or out of another's view.
 
     Without any other option it strips: every class becomes unknown, and the cones are shuffled,
@@ -92,6 +95,18 @@ class Color(ConeStep):
     shuffle: bool | None = Field(
         None, description="put the cones into random order; null: when everything is stripped"
     )
+
+    keep_layout: bool = Field(
+        False,
+        description="of a cloud: blank the color fields instead of removing them",
+    )
+
+    def on_cloud(self, cloud: Cloud, moment: Moment) -> Cloud:  # noqa: ARG002
+        """Take the color fields of points away."""
+        if not self._strips:
+            msg = "color can only strip a cloud; map, confusion and the like work on cones"
+            raise UsageError(msg)
+        return blanked(cloud) if self.keep_layout else without_color(cloud)
 
     def needs(self) -> Needs:
         """Read the transforms where the other sensor is a frame."""

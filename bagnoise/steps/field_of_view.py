@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Callable  # noqa: TC003 - pydantic reads annotations of methods
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 from pydantic import Field
 
+from bagnoise.errors import UsageError
 from bagnoise.geometry import apply, camera_from_info
-from bagnoise.steps.base import ConeStep, Moment
+from bagnoise.lidar.crop import azimuths_rad, in_rings, in_sector, ranges_m, within
+from bagnoise.lidar.rings import elevations_deg
+from bagnoise.messages.cloud_misses import Misses, hits, without
+from bagnoise.messages.cloud_rings import rings
+from bagnoise.steps.base import CloudStep, ConeStep, Moment
 from bagnoise.steps.context import NOTHING, Needs
 from bagnoise.steps.polar import seen_by_sensor
 from bagnoise.steps.view import View
@@ -17,11 +23,19 @@ from bagnoise.steps.world import measured_ns
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from bagnoise.messages.cloud import Cloud
     from bagnoise.messages.payload import Cones
 
+Pair = Annotated[tuple[float, float], Field(strict=False)]
+Rings = Annotated[tuple[int, ...], Field(strict=False)]
 
-class Crop(ConeStep):
-    """Keep what lies strictly within bounds, in the frame of the message."""
+
+class Crop(ConeStep, CloudStep):
+    """Keep what lies strictly within bounds, in the frame of the message.
+
+    Sectors of azimuth and rings include their borders. Elevation, azimuth and range are about the
+    frame's origin.
+    """
 
     name: ClassVar[str] = "crop"
     min_x_m: float | None = Field(None, description="x greater than this")
@@ -32,28 +46,56 @@ class Crop(ConeStep):
     max_z_m: float | None = Field(None, description="z less than this")
     min_range_m: float | None = Field(None, ge=0, description="range in x, y, z greater than this")
     max_range_m: float | None = Field(None, ge=0, description="range in x, y, z less than this")
+    min_elevation_deg: float | None = Field(None, ge=-90, le=90, description="above this")
+    max_elevation_deg: float | None = Field(None, ge=-90, le=90, description="below this")
+    azimuth_deg: Pair | None = Field(
+        None, description="from, to: counterclockwise from +x; [350, 10] is the 20 deg ahead"
+    )
+    rings: Rings = Field((), description="rings of a cloud that stay; none: all")
+    misses: Misses | None = Field(
+        None, description="how a cropped point is written; null: nan if organised, else removed"
+    )
 
     def on_cones(self, cones: Cones, moment: Moment) -> Cones:
         """Mask by position; a position that is not a number is outside."""
-        inside = np.ones(len(cones), bool)
-        with np.errstate(invalid="ignore"):
-            values = (*cones.xyz.T, np.linalg.norm(cones.xyz, axis=1))
-        for value, (low, high) in zip(values, self._bounds(), strict=True):
-            if low is not None:
-                inside &= value > low
-            if high is not None:
-                inside &= value < high
+        if self.rings:
+            msg = "crop by rings works on clouds; cones have none"
+            raise UsageError(msg)
+        inside = self._inside(cones.xyz)
         if inside.all():
             return cones
         moment.tally["cones cropped"] += int((~inside).sum())
         return cones.take(inside)
 
-    def _bounds(self) -> tuple[tuple[float | None, float | None], ...]:
+    def on_cloud(self, cloud: Cloud, moment: Moment) -> Cloud:
+        """Turn points outside into misses."""
+        if not len(cloud):
+            return cloud
+        inside = self._inside(cloud.xyz())
+        if self.rings:
+            inside &= in_rings(rings(cloud), self.rings)
+        lost = hits(cloud) & ~inside
+        moment.tally["returns cropped"] += int(lost.sum())
+        return without(cloud, lost, self.misses) if lost.any() else cloud
+
+    def _inside(self, xyz: NDArray[Any]) -> NDArray[np.bool_]:
+        inside = np.ones(len(xyz), np.bool_)
+        for low, high, value in self._bounds():
+            if low is not None or high is not None:
+                inside &= within(value(xyz), low, high)
+        if self.azimuth_deg is not None:
+            inside &= in_sector(azimuths_rad(xyz), *self.azimuth_deg)
+        return inside
+
+    def _bounds(
+        self,
+    ) -> tuple[tuple[float | None, float | None, Callable[[NDArray[Any]], NDArray[Any]]], ...]:
         return (
-            (self.min_x_m, self.max_x_m),
-            (self.min_y_m, self.max_y_m),
-            (self.min_z_m, self.max_z_m),
-            (self.min_range_m, self.max_range_m),
+            (self.min_x_m, self.max_x_m, lambda xyz: xyz[:, 0]),
+            (self.min_y_m, self.max_y_m, lambda xyz: xyz[:, 1]),
+            (self.min_z_m, self.max_z_m, lambda xyz: xyz[:, 2]),
+            (self.min_range_m, self.max_range_m, ranges_m),
+            (self.min_elevation_deg, self.max_elevation_deg, elevations_deg),
         )
 
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bagnoise.steps.camera_lidar import CameraLidar
+from bagnoise.steps.cloud_dropout import Dropout
+from bagnoise.steps.cloud_noise import IntensityNoise, Quantize, RangeNoise
 from bagnoise.steps.color import Classes, Color
 from bagnoise.steps.covariance import Covariance
 from bagnoise.steps.detection import Detection
@@ -11,7 +14,9 @@ from bagnoise.steps.drift import Drift
 from bagnoise.steps.false_positives import FalsePositives
 from bagnoise.steps.field_of_view import Crop, FieldOfView
 from bagnoise.steps.from_track import FromTrack
+from bagnoise.steps.frustum import Frustum
 from bagnoise.steps.header import Header
+from bagnoise.steps.misalign import Misalign
 from bagnoise.steps.noise import Noise
 from bagnoise.steps.occlusion import Occlusion
 from bagnoise.steps.polar_noise import PolarNoiseStep
@@ -40,6 +45,13 @@ _IN_ORDER: tuple[type[Step], ...] = (
     Shuffle,
     Covariance,
     Header,
+    Frustum,
+    CameraLidar,
+    RangeNoise,
+    IntensityNoise,
+    Quantize,
+    Dropout,
+    Misalign,
     Rate,
     Latency,
     Shift,

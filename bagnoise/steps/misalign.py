@@ -1,0 +1,69 @@
+"""Step on a lidar that is not where, or when, its calibration says."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from bagnoise.lidar.misalign import drift, misaligned
+from bagnoise.messages.cloud_time import restamped
+from bagnoise.rng import keyed
+from bagnoise.steps.base import CloudStep, Moment
+from bagnoise.steps.clock import nanoseconds
+from bagnoise.steps.view import NO_TRIPLE, Mount, Triple
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from bagnoise.messages.cloud import Cloud
+    from bagnoise.steps.context import Needs
+
+_STREAM_KEY = 3  # (seed, stream, step label)
+
+
+class Misalign(CloudStep, Mount):
+    """Report a cloud through a wrong mount: constantly off, drifting slowly, or at a wrong time.
+
+    The errors are in the lidar's own axes. Without a mount the cloud is in the lidar's frame.
+    """
+
+    name: ClassVar[str] = "misalign"
+    error_xyz_m: Triple = Field(NO_TRIPLE, description="constant error of position, in metres")
+    error_rpy_deg: Triple = Field(NO_TRIPLE, description="constant error of roll, pitch, yaw")
+    drift_xyz_m: Triple = Field(NO_TRIPLE, description="deviation of the drift of position")
+    drift_rpy_deg: Triple = Field(NO_TRIPLE, description="deviation of the drift of the angles")
+    drift_s: float = Field(60.0, gt=0, le=1e6, description="time over which the drift changes")
+    clock_s: float = Field(
+        0.0, ge=-1e6, le=1e6, description="added to the header stamp and absolute point times"
+    )
+
+    def needs(self) -> Needs:
+        """Read the transforms where the lidar is a frame."""
+        return self.mount_needs()
+
+    def check(self) -> list[str]:
+        """Check the mount."""
+        return self.mount_problems()
+
+    def on_cloud(self, cloud: Cloud, moment: Moment) -> Cloud:
+        """Move, then restamp."""
+        stamp_ns = cloud.stamp_ns or moment.log_ns
+        error = np.array([*self.error_xyz_m, *self.error_rpy_deg])
+        spread = np.array([*self.drift_xyz_m, *self.drift_rpy_deg])
+        if spread.any():
+            error = error + spread * self._drift(stamp_ns, moment)
+        if error.any() and len(cloud):
+            mount = self.mounted(cloud.frame_id, stamp_ns, moment.context)
+            moved = misaligned(cloud.xyz(), mount, error[:3], error[3:])
+            cloud = cloud.with_xyz(moved.xyz, moved.changed)
+        if self.clock_s and cloud.stamp_ns:
+            cloud = restamped(cloud, max(0, cloud.stamp_ns + nanoseconds(self.clock_s)))
+        return cloud
+
+    def _drift(self, stamp_ns: int, moment: Moment) -> NDArray[np.float64]:
+        def knot(number: int) -> NDArray[np.float64]:
+            return keyed(*moment.key[:_STREAM_KEY], "drift", number).standard_normal(6)
+
+        return drift(stamp_ns, nanoseconds(self.drift_s), knot)
