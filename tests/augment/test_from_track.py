@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from conftest import Run
 from small_bags import CONES, EPOCH, MS, STORE, cones_at, header, read_bag, stamp_ns
 from test_context import TURN_Z, odometry
 
 from bagnoise.augment.run import Options
 from bagnoise.augment.selection import Cut
 
+Run = Callable[..., Any]
 LAP = Path(__file__).resolve().parents[2] / "sample_bags" / "lap.mcap"
 FROM = "/track | from_track pose_topic=/odom"
 ARRAYS = ("blue", "yellow", "orange", "big_orange", "unknown_color")
@@ -22,7 +23,7 @@ ARRAYS = ("blue", "yellow", "orange", "big_orange", "unknown_color")
 
 def track() -> Any:
     sent = cones_at(EPOCH, topic="/track", blue=[(10, 0)], yellow=[(0, 3)])
-    message = STORE.deserialize_cdr(sent.data, CONES)
+    message: Any = STORE.deserialize_cdr(sent.data, CONES)
     message = replace(message, header=header(0, "map"))
     return sent._replace(data=bytes(STORE.serialize_cdr(message, CONES)))
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
-from conftest import Run
 from small_bags import EPOCH, cones_at, stamp_ns, string_at
 
 from bagnoise.bags.model import Schema
@@ -12,7 +14,12 @@ from bagnoise.messages.cone_labels import written_order
 from bagnoise.messages.payload import Cones, source_rows
 from bagnoise.messages.registry import cone_codec, cone_types
 
-TRUE = {"blue": [(5, 1), (9, 1)], "yellow": [(5, -1), (-4, -1)], "unknown_color": [(7, 0)]}
+Run = Callable[..., Any]
+TRUE: dict[str, Any] = {
+    "blue": [(5, 1), (9, 1)],
+    "yellow": [(5, -1), (-4, -1)],
+    "unknown_color": [(7, 0)],
+}
 
 
 def test_each_detection_names_its_cone_and_the_missed_are_listed(run: Run) -> None:

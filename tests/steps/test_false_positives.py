@@ -105,13 +105,8 @@ def test_colors_by_weight_and_further_columns() -> None:
 class Driving(NoContext):
     """A car that turns left while it drives 2 m/s, from EPOCH on."""
 
-    def transform(  # the frames do not matter here
-        self,
-        target_frame: str,
-        source_frame: str,
-        stamp_ns: int,  # noqa: ARG002
-    ) -> NDArray[np.float64]:
-        seconds = (stamp_ns - EPOCH) / 1e9
+    def transform(self, *frames_and_stamp: Any) -> NDArray[np.float64]:
+        seconds = (frames_and_stamp[-1] - EPOCH) / 1e9
         if seconds < 0:
             msg = "before the recording"
             raise ContextError(msg)
