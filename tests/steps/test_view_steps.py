@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -143,3 +144,38 @@ def test_options_that_exclude_each_other() -> None:
     assert Sensor(frame="velodyne", xyz_m=(1.0, 0.0, 0.0)).check()
     assert FieldOfView(min_range_m=5.0, max_range_m=1.0).check()
     assert not Sensor(frame="velodyne").check()
+
+
+class WithCamera(NoContext):
+    """A camera at (0, 0, 1) of the car that looks ahead, its principal point off the centre."""
+
+    def transform(self, *frames_and_stamp: Any) -> Any:
+        assert frames_and_stamp[:2] == ("optical", "car")
+        car_from_optical = transform([[0, 0, 1], [-1, 0, 0], [0, -1, 0]], (0, 0, 1))
+        return inverse(car_from_optical)
+
+    def camera(self, *topic_and_stamp: Any) -> Any:
+        assert topic_and_stamp[0] == "/info"
+        p = [100.0, 0, 10, 0, 0, 100, 50, 0, 0, 0, 1, 0]
+        return SimpleNamespace(
+            header=SimpleNamespace(frame_id="optical"),
+            width=100,
+            height=100,
+            k=[0.0] * 9,
+            d=[],
+            r=np.eye(3).ravel(),
+            p=p,
+            distortion_model="plumb_bob",
+            binning_x=0,
+            binning_y=0,
+            roi=SimpleNamespace(width=0, height=0, x_offset=0, y_offset=0),
+        )
+
+
+def test_a_cameras_image_cuts_what_is_beside_and_behind() -> None:
+    """At 10 m one pixel is 0.1 m; 10 columns are to the left of the axis, 89 to the right."""
+    cones = cones_at(
+        [(10, 0, 0), (10, 1, 0), (10, 1.2, 0), (10, -8.9, 0), (10, -9.1, 0), (-10, 0, 2)]
+    )
+    (made,) = run(FieldOfView(camera_topic="/info"), cones, 1, context=WithCamera())
+    assert made.index.tolist() == [0, 1, 3]
