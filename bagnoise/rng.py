@@ -34,12 +34,9 @@ _reusable = _Reusable()
 
 def digest(*parts: Key) -> bytes:
     """Hash a key to 16 bytes; parts are length-prefixed, so ("a", "b") differs from ("ab",)."""
-    state = blake2b(digest_size=16, person=b"bagnoise")
-    for part in parts:
-        text = f"{'i' if isinstance(part, int) else 's'}{part}".encode()
-        state.update(len(text).to_bytes(4, "little"))
-        state.update(text)
-    return state.digest()
+    texts = [(f"i{part}" if isinstance(part, int) else f"s{part}").encode() for part in parts]
+    framed = b"".join([len(text).to_bytes(4, "little") + text for text in texts])
+    return blake2b(framed, digest_size=16, person=b"bagnoise").digest()
 
 
 def keyed(*parts: Key) -> np.random.Generator:

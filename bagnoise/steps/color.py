@@ -203,11 +203,31 @@ class Color(ConeStep, CloudStep):
         correct = self.correct.at(range_m)
         failed = np.flatnonzero((uniforms >= correct) & (color != ConeClass.UNKNOWN))
         if len(failed):
-            true, kept = color[failed], np.maximum(correct[failed], 0)
-            chances = self.outcomes(range_m[failed], true) - kept[:, None] * self._matrix[true]
-            scaled = (uniforms[failed] - kept) / (1 - kept)
-            outcome[failed] = classes_out(np.maximum(chances, 0), scaled)
+            beyond = uniforms[failed] - np.maximum(correct[failed], 0)
+            left = 1 - np.maximum(correct[failed], 0)
+            outcome[failed] = self._failed(range_m[failed], color[failed], beyond, left)
         return outcome
+
+    def _failed(
+        self,
+        range_m: NDArray[np.float64],
+        color: NDArray[np.int8],
+        beyond: NDArray[np.float64],
+        left: NDArray[np.float64],
+    ) -> NDArray[np.int64]:
+        """Say what cones are seen as that are not seen as what they are.
+
+        ``beyond`` is uniform in [0, left), left the chance of failing: the first part of it is
+        the wrong colors', the rest goes by the weights of `otherwise`.
+        """
+        if self.wrong is None:
+            return self._rest_sums.searchsorted(beyond / left, side="right")
+        wrong = np.minimum(np.maximum(self.wrong.at(range_m), 0), left)
+        rest = left - wrong
+        share = (beyond - wrong) / np.where(rest > 0, rest, 1)
+        otherwise = self._rest_sums.searchsorted(share, side="right")
+        third = (3 * beyond / np.where(wrong > 0, wrong, 1)).astype(np.int64)
+        return np.where(beyond < wrong, _OTHER_COLORS[color, np.minimum(third, 2)], otherwise)
 
     def outcomes(
         self, range_m: NDArray[np.float64], color: NDArray[np.int8]
@@ -238,6 +258,12 @@ class Color(ConeStep, CloudStep):
         return matrix
 
     @cached_property
+    def _rest_sums(self) -> NDArray[np.float64]:
+        """Upper ends of the outcomes' shares, without the last: a rounded sum ends nothing."""
+        sums = self._rest.cumsum()
+        return sums[: int(self._rest.nonzero()[0][-1])]
+
+    @cached_property
     def _rest(self) -> NDArray[np.float64]:
         weights = _weights(self.otherwise)
         weights /= weights.sum()
@@ -261,6 +287,9 @@ def _others() -> NDArray[np.float64]:
 
 
 _OTHERS = _others()
+_OTHER_COLORS = np.array(
+    [[int(seen) for seen in COLORED if seen != true][:3] for true in ConeClass], np.int64
+)
 
 
 def _recolored(cones: Cones, table: NDArray[np.int8]) -> Cones:

@@ -10,9 +10,17 @@ import pytest
 from bagnoise.messages.payload import ConeClass, Cones
 from bagnoise.steps.base import ConeStep, Moment
 from bagnoise.steps.color import Classes, Color
-from bagnoise.steps.field_of_view import Crop
+from bagnoise.steps.covariance import Covariance
+from bagnoise.steps.detection import Detection
+from bagnoise.steps.drift import Drift
+from bagnoise.steps.false_positives import FalsePositives
+from bagnoise.steps.field_of_view import Crop, FieldOfView
 from bagnoise.steps.header import Header
 from bagnoise.steps.noise import Noise
+from bagnoise.steps.occlusion import Occlusion
+from bagnoise.steps.polar_noise import PolarNoiseStep
+from bagnoise.steps.sensor import Sensor
+from bagnoise.steps.shuffle import Duplicates, Shuffle
 
 B, Y, S, _, U = ConeClass
 MakeCones = Callable[..., Cones]
@@ -162,7 +170,25 @@ def test_header(make_cones: MakeCones, moment: Moment) -> None:
 
 @pytest.mark.parametrize(
     "step",
-    [Noise(std_m=0.2), Crop(min_x_m=0.5), Classes(), Color(), Color(map={"blue": "unknown"})],
+    [
+        Noise(std_m=0.2),
+        Crop(min_x_m=0.5),
+        Classes(),
+        Color(),
+        Color(map={"blue": "unknown"}),
+        Color.model_validate({"correct": 0.5, "wrong": 0.2, "probabilities": "posterior"}),
+        Color(strip_beyond_m=3.0),
+        PolarNoiseStep.model_validate({"range_std_m": 0.1, "bearing_std_rad": 0.01}),
+        Drift(per="cone", range_std_m=0.1),
+        Sensor(xyz_m=(1.0, 0.0, 0.5), rpy_deg=(0.0, 10.0, 5.0), output_frame="sensor"),
+        FieldOfView(max_range_m=9.0, horizontal_deg=120.0),
+        Occlusion(),
+        Detection.model_validate({"probability": 0.7, "correlation_s": 1.0, "burst_share": 0.1}),
+        FalsePositives.model_validate({"per_frame": 3, "per_cone": 0.2, "place": "near"}),
+        Duplicates.model_validate({"probability": 0.3}),
+        Shuffle(),
+        Covariance(factor=0.5, floor_m=0.1),
+    ],
     ids=lambda step: step.name,
 )
 @pytest.mark.parametrize("count", [0, 1, 30])
