@@ -14,7 +14,7 @@ from bagnoise.steps.timing import Rate
 ROOT = Path(__file__).parents[1] / "bagnoise"
 FILES = sorted(ROOT.rglob("*.py"))
 JOBS = {"augment", "dataset", "compare", "report", "simulator", "inspect_bag", "fit"}
-FLOOR = {"lidar", "geometry", "rigid", "rng", "errors"}
+FLOOR = {"lidar", "geometry", "rng", "errors"}
 MAY_IMPORT = {
     "cli": JOBS | {"recipe", "bags", "steps", "messages"} | FLOOR,
     **{job: JOBS | {"recipe", "bags", "steps", "messages"} | FLOOR for job in JOBS},
@@ -24,7 +24,6 @@ MAY_IMPORT = {
     "bags": FLOOR,
     "lidar": FLOOR,
     "geometry": {"errors"},
-    "rigid": {"errors"},
     "rng": {"errors"},
     "errors": set(),
 }
