@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from bagnoise.bags.mcap_source import Source
 
 
+# times, size, checksum, the name of a compression and the length of what follows
+_CHUNK_HEAD_BYTES = r.CHUNK_HEAD.size + 4 + 64 + 8
+
+
 @dataclass
 class Chunk:
     """Where it is and which messages are in it, by the file's own channel ids.
@@ -89,13 +93,19 @@ def load(source: Source, chunk: Chunk, buffer: bytearray) -> memoryview:
     if chunk.is_loose:
         return source.read(chunk.offset, chunk.length)
     head = r.RECORD_HEAD.size
-    body = source.read_reused(chunk.offset + head, chunk.length - head)
+    fields = r.Fields(source.read(chunk.offset + head, min(chunk.length - head, _CHUNK_HEAD_BYTES)))
     try:
-        fields = r.Fields(body)
         _, _, size, crc = fields.unpack(r.CHUNK_HEAD)
         name = fields.text()
-        packed = fields.take(fields.u64())
-        records = decompress(packed, name, size, buffer)
+        packed_size = fields.u64()
+        start = head + fields.at
+        if packed_size > chunk.length - start:
+            raise r.CutOffError(f"{packed_size} bytes of records do not fit it")  # noqa: EM102, TRY003, TRY301
+        if name == "" and size == packed_size:
+            records = source.read_into(buffer, chunk.offset + start, size)
+        else:
+            packed = source.read_reused(chunk.offset + start, packed_size)
+            records = decompress(packed, name, size, buffer)
     except (r.CutOffError, CorruptChunkError) as error:
         raise damaged(source, chunk, error) from None
     if crc and crc32(records) != crc:

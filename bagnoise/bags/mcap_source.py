@@ -64,11 +64,21 @@ class Source:
         Raises:
             DamagedBagError: the file ends before.
         """
+        if len(_buffers.data) < count <= self.size:
+            _buffers.data = bytearray(count)
+        return self.read_into(_buffers.data, offset, count)
+
+    def read_into(self, buffer: bytearray, offset: int, count: int) -> memoryview:
+        """Return these bytes in a buffer, or in a new one if it is too small.
+
+        Raises:
+            DamagedBagError: the file ends before.
+        """
         if offset < 0 or offset + count > self.size:
             raise self.cut_off(offset, count)
-        if len(_buffers.data) < count:
-            _buffers.data = bytearray(count)
-        view = memoryview(_buffers.data)[:count]
+        if len(buffer) < count:
+            buffer = bytearray(count)
+        view = memoryview(buffer)[:count]
         filled = 0
         while filled < count:
             got = os.preadv(self.fd, [view[filled:]], offset + filled)
