@@ -151,7 +151,7 @@ class ChunkRewrite:
     ) -> None:
         reads = self._edit.reads & self._chosen
         reading = self._bag.reading(reads, self._selection.start_ns, self._selection.end_ns)
-        reading.executor, reading.ahead = executor, self._options.workers
+        reading.executor, reading.ahead = executor, 2 * self._options.workers
         reading.on_load = self._reader.note
         self._reader.remade = {_key(p) for p in places if not self._is_verbatim(p)}
         self._reader.source = iter(reading)

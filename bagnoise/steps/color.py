@@ -41,11 +41,17 @@ class Classes(ConeStep):
 
     def on_cones(self, cones: Cones, moment: Moment) -> Cones:
         """Mask by class."""
-        wanted = np.isin(cones.color, [class_of(name) for name in self.keep])
+        wanted = self._wanted[cones.color]
         if wanted.all():
             return cones
         moment.tally["cones left out by class"] += int((~wanted).sum())
         return cones.take(wanted)
+
+    @cached_property
+    def _wanted(self) -> NDArray[np.bool_]:
+        table = np.zeros(CLASS_COUNT, np.bool_)
+        table[[class_of(name) for name in self.keep]] = True
+        return table
 
 
 def _unknown() -> dict[Outcome, float]:
