@@ -12,6 +12,7 @@ from bagnoise.augment.sources import find_sources, mean_rate_hz
 from bagnoise.augment.summary import StreamSummary
 from bagnoise.augment.targets import VARIANT, TargetBook
 from bagnoise.errors import MessageError, UsageError
+from bagnoise.messages.cloud_labels import CLOUD_LABELS_TYPE
 from bagnoise.messages.cone_labels import LABELS_SUFFIX, LABELS_TYPE
 from bagnoise.messages.msg_text import full_type_name
 from bagnoise.messages.registry import codec_of, kind_of, shared_codec
@@ -182,15 +183,16 @@ class _Binder:
         decoders: dict[int, Codec[Any]],
         options: dict[str, Any],
     ) -> Channel | None:
-        """Add the channel of the labels; streams that carry no cones have none."""
+        """Add the channel of the labels; streams of neither cones nor clouds have none."""
         kinds = {kind_of(channel.schema, options) for channel in channels}
-        if not decoders or kinds != {"cones"}:
+        if not decoders or kinds not in ({"cones"}, {"cloud"}):
             names = ", ".join(sorted({channel.type_name for channel in channels}))
             self.warnings.append(
-                f"no labels for {main.topic}: bagnoise changes no cones in {names}"
+                f"no labels for {main.topic}: bagnoise changes no cones or clouds in {names}"
             )
             return None
-        schema = self._book.schema(LABELS_TYPE, {})
+        labels_type = LABELS_TYPE if kinds == {"cones"} else CLOUD_LABELS_TYPE
+        schema = self._book.schema(labels_type, {})
         return self._book.channel(main.topic + LABELS_SUFFIX, schema, "cdr", None)
 
     def _target(

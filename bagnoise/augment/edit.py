@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from bagnoise.bags.model import Message, Output
 from bagnoise.errors import MessageError
+from bagnoise.messages.cloud_labels import encode_cloud_labels, with_index, without_index
 from bagnoise.messages.cloud_time import restamped
 from bagnoise.messages.cone_labels import encode_labels, written_order
 from bagnoise.messages.header import header_access
@@ -106,6 +107,7 @@ class _Run:
         self._last_ns = -1
         self._occurrence = 0
         self._labelled = 0
+        self._labels_clouds = stream.targets[0].labels is not None
 
     def process(self, message: Message, decoded: Decoded) -> Iterator[Output]:
         self.stream.summary.read += 1
@@ -119,6 +121,8 @@ class _Run:
             raise MessageError(msg) from None
         for note in getattr(payload, "notes", ()):
             self.stream.summary.tally.warn(f"topic {message.channel.topic}: {note}")
+        if self._labels_clouds and not isinstance(payload, Cones):
+            payload = with_index(payload)
         sample = Sample(
             message.log_ns,
             message.log_ns,
@@ -152,6 +156,9 @@ class _Run:
         payload = self._final_payload(target, sample)
         if payload is None:
             return
+        rows = None
+        if self._labels_clouds and not isinstance(payload, Cones):
+            payload, rows = without_index(payload)
         data = payload if target.codec is None else self._encode(target, target.codec, payload)
         self.stream.summary.targets[target.topic] += 1
         recorded = index == 0 and self.stream.replaces and sample.publish_ns is not None
@@ -162,10 +169,13 @@ class _Run:
         message = Message(channel, sample.log_ns, publish_ns, sequence, data)
         yield Output(message, in_place=recorded and sample.log_ns == now_ns)
         if target.labels is not None and target.codec is not None:
-            yield self._labels(target.labels, target.codec, payload, sample.log_ns)
+            if rows is None:
+                labels = encode_labels(payload, written_order(target.codec, payload))
+            else:
+                labels = encode_cloud_labels(payload, rows)
+            yield self._label_message(target.labels, labels, sample.log_ns)
 
-    def _labels(self, channel: Channel, codec: Codec[Any], payload: Any, log_ns: int) -> Output:
-        data = encode_labels(payload, written_order(codec, payload))
+    def _label_message(self, channel: Channel, data: bytes, log_ns: int) -> Output:
         message = Message(channel, log_ns, log_ns, self._labelled, data)
         self._labelled += 1
         self.stream.summary.targets[channel.topic] += 1

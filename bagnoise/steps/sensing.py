@@ -17,6 +17,7 @@ from bagnoise.lidar.spacing import Spacing, source_spacing
 from bagnoise.lidar.summary import CameraSummary, SenseFigures, sense_figures, summarise
 from bagnoise.lidar.sweep import SweepLidar, sub_sweeps
 from bagnoise.messages.cloud import RING_NAMES
+from bagnoise.messages.cloud_labels import carries_index, with_index_field
 from bagnoise.messages.cloud_layout import Layout, layout_named
 from bagnoise.messages.cloud_sensed import Publishing, sensed_cloud
 from bagnoise.steps.world import map_from_frame
@@ -87,7 +88,10 @@ def sense_cloud(step: CameraLidar, cloud: Cloud, moment: Moment) -> Cloud:
     _note(step, moment, lidar, spacing, model, sense_figures(beams, sensed, _bound(lidar)))
     if step.sensor_frame is None:
         positions = apply(frame_from_sensor, positions).astype(np.float32)
-    how = Publishing(_layout(step, model), step.misses, step.time)
+    layout = _layout(step, model)
+    if layout is not None and carries_index(cloud):
+        layout = with_index_field(layout)
+    how = Publishing(layout, step.misses, step.time)
     frame_id = cloud.frame_id if step.sensor_frame is None else step.sensor_frame
     return sensed_cloud(cloud, sensed, beams, positions, how, frame_id=frame_id)
 
