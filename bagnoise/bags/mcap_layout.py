@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from bagnoise.bags import mcap_records as r
 from bagnoise.bags.mcap_chunk import (
     Chunk,
+    check_opcode,
     damaged,
     load,
     message_indexes,
@@ -338,6 +339,7 @@ def _count_by_content(source: Source, layout: Layout, chunk: Chunk) -> None:
                 raw = raw_message(records, start, body, end)
                 chunk.note(raw.channel_id, raw.log_ns)
             else:
+                check_opcode(opcode, start)
                 layout.add(opcode, records[body:end])
     except r.CutOffError as error:
         raise damaged(source, chunk, error) from None

@@ -6,15 +6,19 @@ is looked at, a wrong value never comes out; with ``recover`` exactly what is in
 
 from __future__ import annotations
 
+import os
+import tracemalloc
 from pathlib import Path
 
 import pytest
+import zstandard
 from mcap.writer import CompressionType, IndexType
 from mcap_samples import QOS, Channel, Sent, Shape, plain_messages, write_mcap
 
 from bagnoise.bags import mcap_records as r
 from bagnoise.bags import open_bag, rewrite
 from bagnoise.bags.mcap_bag import McapBag
+from bagnoise.bags.mcap_compression import CorruptChunkError, decompress
 from bagnoise.bags.mcap_layout import read_layout
 from bagnoise.bags.mcap_source import Source
 from bagnoise.bags.model import PassThrough
@@ -181,6 +185,38 @@ def test_a_bomb_is_not_unpacked(tmp_path: Path) -> None:
         path = lying(whole, tmp_path, r.CHUNK, put(16, size))  # claimed size
         with pytest.raises(DamagedBagError, match="claims"):
             content(path)
+
+
+def test_memory_is_taken_as_data_turn_up_not_as_claimed() -> None:
+    packed = zstandard.ZstdCompressor().compress(os.urandom(30_000))
+    tracemalloc.start()
+    with pytest.raises(CorruptChunkError, match="decompresses to 30000 bytes"):
+        decompress(memoryview(packed), "zstd", 1 << 29, bytearray())
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 40 << 20
+
+
+def test_a_claim_far_beyond_the_likely_is_met_if_it_is_true() -> None:
+    plain = bytes(70 << 20)
+    packed = zstandard.ZstdCompressor().compress(plain)
+    assert decompress(memoryview(packed), "zstd", len(plain), bytearray(9)) == plain
+
+
+def test_a_chunk_of_nothing_but_zeros_is_refused_at_its_first_record(tmp_path: Path) -> None:
+    zeros = zstandard.ZstdCompressor().compress(bytes(90_000_000))
+    head = r.CHUNK_HEAD.pack(1, 1, 90_000_000, 0)
+    path = tmp_path / "x.mcap"
+    path.write_bytes(
+        r.MAGIC
+        + r.record(r.HEADER, r.text("ros2"), r.text("x"))
+        + r.record(r.CHUNK, head, r.text("zstd"), len(zeros).to_bytes(8, "little"), zeros)
+        + r.record(r.DATA_END, bytes(4))
+        + r.record(r.FOOTER, bytes(20))
+        + r.MAGIC
+    )
+    with pytest.raises(DamagedBagError, match="kind 0 at its byte 0, among messages"):
+        content(path)
 
 
 @pytest.mark.parametrize("data", [b"", r.MAGIC, r.MAGIC * 2, r.MAGIC + b"\xff" * 99])
