@@ -271,3 +271,73 @@ def test_a_damaged_attachment_is_left_out_when_recovering(tmp_path: Path) -> Non
         assert list(bag.attachments()) == []
         assert any("attachment" in text and "lost" in text for text in bag.warnings)
         assert sum(bag.counts.values()) == 9
+
+
+LOOSE = Shape(chunking=False, index=IndexType.NONE, statistics=False, repeat=False)
+
+
+def loose_sample(path: Path) -> tuple[Path, list[Message], int]:
+    """Write messages outside of chunks; return where the third begins, too."""
+    sent = [Sent(0, 1000 + n, bytes([n]) * 50, 0, n) for n in range(5)]
+    write_mcap(path, sent, LOOSE, ONE)
+    source = Source(path)
+    places = [at for op, at, _ in source.records(8, source.size - 8) if op == r.MESSAGE]
+    source.close()
+    return path, content(path), places[2]
+
+
+def insert(path: Path, at: int, record: bytes) -> None:
+    data = path.read_bytes()
+    path.write_bytes(data[:at] + record + data[at:])
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        r.build_channel(r.ChannelRecord(1, 1, "/other", "cdr", {})),
+        r.build_schema(r.SchemaRecord(1, "other/msg/Other", "ros2msg", b"")),
+        r.record(0x25, bytes(30)),  # a message, but for a bit
+    ],
+    ids=["channel", "schema", "kind"],
+)
+def test_a_record_that_contradicts_is_damage(tmp_path: Path, record: bytes) -> None:
+    path, right, at = loose_sample(tmp_path / "x.mcap")
+    insert(path, at, record)
+    with pytest.raises(DamagedBagError, match=f"x.mcap: record at byte {at}: "):
+        content(path)
+    with McapBag([path], recover=True) as bag:
+        assert any(f"record at byte {at}" in text for text in bag.warnings)
+    assert content(path, recover=True) == right
+
+
+def test_other_metadata_of_a_repeated_channel_and_private_records_are_told(tmp_path: Path) -> None:
+    path, right, at = loose_sample(tmp_path / "x.mcap")
+    insert(path, at, r.build_channel(r.ChannelRecord(1, 1, "/a", "cdr", {"more": "1"})))
+    insert(path, at, r.record(0x81, b"mine"))
+    with McapBag([path]) as bag:
+        assert any("repeated with other metadata" in text for text in bag.warnings)
+        assert any("private records of kind 0x81" in text for text in bag.warnings)
+        assert bag.channels[0].metadata == {"offered_qos_profiles": QOS}
+    assert content(path) == right
+
+
+def test_messages_survive_a_damaged_header(tmp_path: Path) -> None:
+    whole = sample(tmp_path / "whole.mcap", CompressionType.ZSTD)
+    path, data = tmp_path / "x.mcap", bytearray(whole.read_bytes())
+    for at in range(8, 30):
+        changed = data.copy()
+        changed[at] ^= 0x40
+        path.write_bytes(changed)
+        assert content(path, recover=True) == content(whole), at
+
+
+def test_more_files_than_may_be_open_is_a_clear_error(tmp_path: Path) -> None:
+    resource = pytest.importorskip("resource")
+    whole = sample(tmp_path / "whole.mcap", CompressionType.ZSTD)
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (60, hard))
+    try:
+        with pytest.raises(BagnoiseError, match="ulimit -n"):
+            McapBag([whole] * 100)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
