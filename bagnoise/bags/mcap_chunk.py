@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from bagnoise.bags.mcap_source import Source
 
+_BETWEEN_MESSAGES = frozenset({r.SCHEMA, r.CHANNEL})
+
 
 # times, size, checksum, the name of a compression and the length of what follows
 _CHUNK_HEAD_BYTES = r.CHUNK_HEAD.size + 4 + 64 + 8
@@ -145,6 +147,19 @@ def messages_of(records: memoryview) -> Iterator[Raw]:
     for opcode, start, body, end in records_of(records):
         if opcode == r.MESSAGE:
             yield raw_message(records, start, body, end)
+        else:
+            check_opcode(opcode, start)
+
+
+def check_opcode(opcode: int, start: int) -> None:
+    """Refuse a record that is none of those that may stand between messages.
+
+    Raises:
+        CutOffError: it is not; what follows has no meaning.
+    """
+    if opcode not in _BETWEEN_MESSAGES and opcode < r.PRIVATE:
+        msg = f"a record of kind {opcode} at its byte {start}, among messages"
+        raise r.CutOffError(msg)
 
 
 def raw_message(records: memoryview, start: int, body: int, end: int) -> Raw:

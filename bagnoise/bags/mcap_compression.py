@@ -14,9 +14,13 @@ if TYPE_CHECKING:
     import zstandard
 
 DEFAULT_LEVEL = 3
-MAX_CHUNK_BYTES = 1 << 32  # a chunk that claims to be larger is damaged
+MAX_CHUNK_BYTES = 1 << 30  # what is decompressed at once, whatever a chunk claims
 # zstd cannot shrink more than about this; a claim beyond it is no reason to allocate
 _MAX_RATIO = 40_000
+_MAX_LZ4_RATIO = 256
+# a claim beyond this is not believed at once: memory is taken as the data turn up
+_LIKELY_BYTES = 1 << 24
+_LIKELY_RATIO = 20
 
 
 class CorruptChunkError(Exception):
@@ -88,24 +92,31 @@ def decompress(data: memoryview, name: str, size: int, buffer: bytearray) -> mem
         msg = f"unknown compression {name!r}"
         raise CorruptChunkError(msg)
     if size > MAX_CHUNK_BYTES or size > max(1, len(data)) * _MAX_RATIO + 4096:
-        msg = f"{len(data)} bytes cannot hold the {size} that the chunk claims"
+        msg = (
+            f"{len(data)} bytes cannot hold the {size} that the chunk claims, or these are more"
+            f" than {MAX_CHUNK_BYTES}, the most that is decompressed at once"
+        )
+        raise CorruptChunkError(msg)
+    if name == "zstd":
+        return _unzstd(data, size, buffer)
+    if not name and len(data) != size:
+        msg = f"an uncompressed chunk of {len(data)} bytes claims {size}"
+        raise CorruptChunkError(msg)
+    if name == "lz4" and size > len(data) * _MAX_LZ4_RATIO + 4096:
+        msg = f"{len(data)} bytes of lz4 cannot hold the {size} that the chunk claims"
         raise CorruptChunkError(msg)
     if len(buffer) < size:
         buffer = bytearray(size)
     target = memoryview(buffer)[:size]
-    if name == "zstd":
-        _unzstd(data, target)
-    elif name == "lz4":
+    if name == "lz4":
         _unlz4(data, target)
-    elif len(data) != size:
-        msg = f"an uncompressed chunk of {len(data)} bytes claims {size}"
-        raise CorruptChunkError(msg)
     else:
         target[:] = data
     return target
 
 
-def _unzstd(data: memoryview, target: memoryview) -> None:
+def _unzstd(data: memoryview, size: int, buffer: bytearray) -> memoryview:
+    """Decompress; beyond what is likely, the buffer grows only as data turn up."""
     import zstandard  # noqa: PLC0415 - not every file needs it
 
     if _state.decompressor is None:
@@ -113,15 +124,28 @@ def _unzstd(data: memoryview, target: memoryview) -> None:
     try:
         with _state.decompressor.stream_reader(data, read_across_frames=True) as reader:
             filled = 0
-            while filled < len(target):
-                got = reader.readinto(target[filled:])
+            if len(buffer) < size:
+                buffer = _larger(bytearray(), size, len(data))
+            while filled < size:
+                if filled == len(buffer):
+                    buffer = _larger(buffer, size, len(data))
+                got = reader.readinto(memoryview(buffer)[filled:size])
                 if not got:
                     break
                 filled += got
-            if filled < len(target) or reader.read(1):
-                _wrong_size(filled, len(target))
+            if filled < size or reader.read(1):
+                _wrong_size(filled, size)
     except zstandard.ZstdError as error:
         raise CorruptChunkError(str(error)) from None
+    return memoryview(buffer)[:size]
+
+
+def _larger(buffer: bytearray, size: int, packed_bytes: int) -> bytearray:
+    """Return a larger buffer with the same beginning."""
+    likely = max(_LIKELY_BYTES, packed_bytes * _LIKELY_RATIO, 2 * len(buffer))
+    grown = bytearray(min(size, likely))
+    grown[: len(buffer)] = buffer
+    return grown
 
 
 def _unlz4(data: memoryview, target: memoryview) -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import struct
 import zlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from bagnoise.bags import mcap_records as r
 from bagnoise.bags.mcap_chunk import (
     Chunk,
+    check_opcode,
     damaged,
     load,
     message_indexes,
@@ -51,13 +52,29 @@ class Layout:
     data_end: int = 0
 
     def add(self, opcode: int, body: memoryview) -> None:
-        """Take a schema or channel; of two with one id the first counts."""
+        """Take a schema or channel; of two channels that differ in metadata the first counts.
+
+        Raises:
+            CutOffError: it cannot be read, or its id means something else already.
+        """
         if opcode == r.SCHEMA:
             schema = r.read_schema(body)
-            self.schemas.setdefault(schema.id, schema)
+            if self.schemas.setdefault(schema.id, schema) != schema:
+                msg = f"schema {schema.id} is {schema.name!r}, and something else before"
+                raise r.CutOffError(msg)
         elif opcode == r.CHANNEL:
-            channel = r.read_channel(body)
-            self.channels.setdefault(channel.id, channel)
+            self._add_channel(r.read_channel(body))
+
+    def _add_channel(self, channel: r.ChannelRecord) -> None:
+        known = self.channels.setdefault(channel.id, channel)
+        if known == channel:
+            return
+        if replace(known, metadata={}) != replace(channel, metadata={}):
+            msg = f"channel {channel.id} is {channel.topic!r}, and {known.topic!r} before"
+            raise r.CutOffError(msg)
+        text = f"topic {known.topic}: its channel is repeated with other metadata; the first counts"
+        if text not in self.warnings:
+            self.warnings.append(text)
 
 
 def read_layout(source: Source, *, recover: bool = False) -> Layout:
@@ -67,7 +84,15 @@ def read_layout(source: Source, *, recover: bool = False) -> Layout:
         DamagedBagError: it is cut off or altered; with ``recover`` only if nothing can be read.
     """
     layout = Layout()
-    data_start = _read_header(source, layout)
+    bad_header: DamagedBagError | None = None
+    data_start = 0
+    try:
+        data_start = _read_header(source, layout)
+    except DamagedBagError as error:  # the summary may tell where everything is
+        if not recover:
+            raise
+        bad_header = error
+        layout.warnings.append(f"{error}; profile and library are lost")
     try:
         if _read_summary(source, layout, recover=recover):
             return layout
@@ -75,6 +100,8 @@ def read_layout(source: Source, *, recover: bool = False) -> Layout:
         layout.problem = str(error)
         if not recover:
             raise _named(source, error) from None
+    if bad_header is not None:
+        raise bad_header
     scanned = Layout(layout.profile, layout.library)
     scanned.problem = layout.problem
     scanned.statistics = layout.statistics
@@ -302,7 +329,9 @@ def _take_record(
     source: Source, layout: Layout, opcode: int, offset: int, length: int, *, recover: bool
 ) -> None:
     if opcode in {r.SCHEMA, r.CHANNEL}:
-        layout.add(opcode, source.body(offset, length))
+        _take_name(source, layout, opcode, offset, length, recover=recover)
+    elif opcode not in r.KNOWN:
+        _refuse_unknown(source, layout, opcode, offset, recover=recover)
     elif opcode == r.ATTACHMENT:
         layout.attachments.append((offset, length))
     elif opcode == r.METADATA:
@@ -325,6 +354,31 @@ def _take_record(
             chunk.index_length += length
 
 
+def _take_name(
+    source: Source, layout: Layout, opcode: int, offset: int, length: int, *, recover: bool
+) -> None:
+    try:
+        layout.add(opcode, source.body(offset, length))
+    except r.CutOffError as error:
+        text = f"{source.path}: record at byte {offset}: {error}"
+        if not recover:
+            raise DamagedBagError(text) from None
+        layout.warnings.append(f"{text}; it is left out")
+
+
+def _refuse_unknown(
+    source: Source, layout: Layout, opcode: int, offset: int, *, recover: bool
+) -> None:
+    """Refuse a kind of record that does not exist; say that private ones are not carried over."""
+    text = f"{source.path}: record at byte {offset}: there is no kind {opcode}"
+    if opcode >= r.PRIVATE:
+        text = f"{source.path}: private records of kind {opcode:#x} are left out"
+    elif not recover:
+        raise DamagedBagError(text)
+    if text not in layout.warnings:
+        layout.warnings.append(text)
+
+
 def _count_by_content(source: Source, layout: Layout, chunk: Chunk) -> None:
     """Decompress a chunk, count its messages, and learn its schemas and channels."""
     head = r.Fields(source.body(chunk.offset, chunk.length))
@@ -338,6 +392,7 @@ def _count_by_content(source: Source, layout: Layout, chunk: Chunk) -> None:
                 raw = raw_message(records, start, body, end)
                 chunk.note(raw.channel_id, raw.log_ns)
             else:
+                check_opcode(opcode, start)
                 layout.add(opcode, records[body:end])
     except r.CutOffError as error:
         raise damaged(source, chunk, error) from None

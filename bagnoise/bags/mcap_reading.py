@@ -7,9 +7,10 @@ would cost as much as the decompression.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections import deque
 from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from bagnoise.bags import mcap_records as r
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from bagnoise.bags.mcap_source import Source
 
 _MAX_SPARE = 8
+FAR_FUTURE_NS = 1 << 65  # beyond what 64 bits hold
 
 
 class Place(NamedTuple):
@@ -68,6 +70,11 @@ class Found(NamedTuple):
     loan: Loan
 
 
+_by_time = attrgetter("log_ns")
+# a chunk's messages by time, and the next of them with its place; no two of those are equal
+_Opened = tuple[Found, int, list[Found]]
+
+
 @dataclass
 class Reading:
     """What is to be read: the places, and of each file which channel ids.
@@ -92,15 +99,14 @@ class Reading:
 
     def __iter__(self) -> Iterator[Found]:
         """Yield the messages by (log time, file, offset)."""
-        pending: list[Found] = []
+        opened: list[_Opened] = []
         for loan in self._loans():
-            first_ns = loan.place.chunk.start_ns
-            ready = bisect_left(pending, first_ns, key=lambda found: found.log_ns)
-            yield from _lend(pending[:ready])
-            pending = pending[ready:]
-            pending += self._select(loan)
-            pending.sort(key=lambda found: found[:4])
-        yield from _lend(pending)
+            yield from _merged(opened, loan.place.chunk.start_ns)
+            found = self._select(loan)
+            found.sort(key=_by_time)
+            if found:
+                heappush(opened, (found[0], 0, found))
+        yield from _merged(opened, FAR_FUTURE_NS)
 
     def _loans(self) -> Iterator[Loan]:
         """Load the chunks in order, some of them ahead."""
@@ -153,7 +159,17 @@ class Reading:
         return found
 
 
-def _lend(found: list[Found]) -> Iterator[Found]:
-    for one in found:
-        yield one
-        one.loan.release()
+def _merged(opened: list[_Opened], until_ns: int) -> Iterator[Found]:
+    """Yield what lies before a time from a heap of chunks, and take it out of them."""
+    while opened and opened[0][0].log_ns < until_ns:
+        one, at, found = heappop(opened)
+        rival = opened[0][0] if opened else None
+        while one.log_ns < until_ns and (rival is None or one < rival):
+            yield one
+            one.loan.release()
+            at += 1
+            if at == len(found):
+                break
+            one = found[at]
+        else:
+            heappush(opened, (one, at, found))

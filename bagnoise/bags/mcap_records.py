@@ -13,6 +13,8 @@ MAGIC = b"\x89MCAP0\r\n"
 HEADER, FOOTER, SCHEMA, CHANNEL, MESSAGE, CHUNK, MESSAGE_INDEX, CHUNK_INDEX = range(1, 9)
 ATTACHMENT, ATTACHMENT_INDEX, STATISTICS, METADATA, METADATA_INDEX = range(9, 14)
 SUMMARY_OFFSET, DATA_END = 14, 15
+KNOWN = frozenset(range(1, 16))
+PRIVATE = 0x80  # kinds from here on are anybody's own
 
 RECORD_HEAD = struct.Struct("<BQ")
 MESSAGE_HEAD = struct.Struct("<HIQQ")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import threading
 from typing import TYPE_CHECKING
 
 from bagnoise.bags import mcap_records as r
-from bagnoise.errors import DamagedBagError
+from bagnoise.errors import BagError, DamagedBagError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,7 +33,13 @@ class Source:
     def __init__(self, path: Path) -> None:
         """Open it."""
         self.path = path
-        self._file = path.open("rb", buffering=0)
+        try:
+            self._file = path.open("rb", buffering=0)
+        except OSError as error:
+            msg = f"{path}: cannot be opened: {error.strerror}"
+            if error.errno in {errno.EMFILE, errno.ENFILE}:
+                msg += "; a higher limit (ulimit -n) would be right for a recording of many files"
+            raise BagError(msg) from error
         self.fd = self._file.fileno()
         self.size = os.fstat(self.fd).st_size
         self._window_at = 0

@@ -6,15 +6,19 @@ is looked at, a wrong value never comes out; with ``recover`` exactly what is in
 
 from __future__ import annotations
 
+import os
+import tracemalloc
 from pathlib import Path
 
 import pytest
+import zstandard
 from mcap.writer import CompressionType, IndexType
 from mcap_samples import QOS, Channel, Sent, Shape, plain_messages, write_mcap
 
 from bagnoise.bags import mcap_records as r
 from bagnoise.bags import open_bag, rewrite
 from bagnoise.bags.mcap_bag import McapBag
+from bagnoise.bags.mcap_compression import CorruptChunkError, decompress
 from bagnoise.bags.mcap_layout import read_layout
 from bagnoise.bags.mcap_source import Source
 from bagnoise.bags.model import PassThrough
@@ -183,6 +187,38 @@ def test_a_bomb_is_not_unpacked(tmp_path: Path) -> None:
             content(path)
 
 
+def test_memory_is_taken_as_data_turn_up_not_as_claimed() -> None:
+    packed = zstandard.ZstdCompressor().compress(os.urandom(30_000))
+    tracemalloc.start()
+    with pytest.raises(CorruptChunkError, match="decompresses to 30000 bytes"):
+        decompress(memoryview(packed), "zstd", 1 << 29, bytearray())
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 40 << 20
+
+
+def test_a_claim_far_beyond_the_likely_is_met_if_it_is_true() -> None:
+    plain = bytes(70 << 20)
+    packed = zstandard.ZstdCompressor().compress(plain)
+    assert decompress(memoryview(packed), "zstd", len(plain), bytearray(9)) == plain
+
+
+def test_a_chunk_of_nothing_but_zeros_is_refused_at_its_first_record(tmp_path: Path) -> None:
+    zeros = zstandard.ZstdCompressor().compress(bytes(90_000_000))
+    head = r.CHUNK_HEAD.pack(1, 1, 90_000_000, 0)
+    path = tmp_path / "x.mcap"
+    path.write_bytes(
+        r.MAGIC
+        + r.record(r.HEADER, r.text("ros2"), r.text("x"))
+        + r.record(r.CHUNK, head, r.text("zstd"), len(zeros).to_bytes(8, "little"), zeros)
+        + r.record(r.DATA_END, bytes(4))
+        + r.record(r.FOOTER, bytes(20))
+        + r.MAGIC
+    )
+    with pytest.raises(DamagedBagError, match="kind 0 at its byte 0, among messages"):
+        content(path)
+
+
 @pytest.mark.parametrize("data", [b"", r.MAGIC, r.MAGIC * 2, r.MAGIC + b"\xff" * 99])
 def test_files_of_magic_and_nothing(tmp_path: Path, data: bytes) -> None:
     path = tmp_path / "x.mcap"
@@ -235,3 +271,73 @@ def test_a_damaged_attachment_is_left_out_when_recovering(tmp_path: Path) -> Non
         assert list(bag.attachments()) == []
         assert any("attachment" in text and "lost" in text for text in bag.warnings)
         assert sum(bag.counts.values()) == 9
+
+
+LOOSE = Shape(chunking=False, index=IndexType.NONE, statistics=False, repeat=False)
+
+
+def loose_sample(path: Path) -> tuple[Path, list[Message], int]:
+    """Write messages outside of chunks; return where the third begins, too."""
+    sent = [Sent(0, 1000 + n, bytes([n]) * 50, 0, n) for n in range(5)]
+    write_mcap(path, sent, LOOSE, ONE)
+    source = Source(path)
+    places = [at for op, at, _ in source.records(8, source.size - 8) if op == r.MESSAGE]
+    source.close()
+    return path, content(path), places[2]
+
+
+def insert(path: Path, at: int, record: bytes) -> None:
+    data = path.read_bytes()
+    path.write_bytes(data[:at] + record + data[at:])
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        r.build_channel(r.ChannelRecord(1, 1, "/other", "cdr", {})),
+        r.build_schema(r.SchemaRecord(1, "other/msg/Other", "ros2msg", b"")),
+        r.record(0x25, bytes(30)),  # a message, but for a bit
+    ],
+    ids=["channel", "schema", "kind"],
+)
+def test_a_record_that_contradicts_is_damage(tmp_path: Path, record: bytes) -> None:
+    path, right, at = loose_sample(tmp_path / "x.mcap")
+    insert(path, at, record)
+    with pytest.raises(DamagedBagError, match=f"x.mcap: record at byte {at}: "):
+        content(path)
+    with McapBag([path], recover=True) as bag:
+        assert any(f"record at byte {at}" in text for text in bag.warnings)
+    assert content(path, recover=True) == right
+
+
+def test_other_metadata_of_a_repeated_channel_and_private_records_are_told(tmp_path: Path) -> None:
+    path, right, at = loose_sample(tmp_path / "x.mcap")
+    insert(path, at, r.build_channel(r.ChannelRecord(1, 1, "/a", "cdr", {"more": "1"})))
+    insert(path, at, r.record(0x81, b"mine"))
+    with McapBag([path]) as bag:
+        assert any("repeated with other metadata" in text for text in bag.warnings)
+        assert any("private records of kind 0x81" in text for text in bag.warnings)
+        assert bag.channels[0].metadata == {"offered_qos_profiles": QOS}
+    assert content(path) == right
+
+
+def test_messages_survive_a_damaged_header(tmp_path: Path) -> None:
+    whole = sample(tmp_path / "whole.mcap", CompressionType.ZSTD)
+    path, data = tmp_path / "x.mcap", bytearray(whole.read_bytes())
+    for at in range(8, 30):
+        changed = data.copy()
+        changed[at] ^= 0x40
+        path.write_bytes(changed)
+        assert content(path, recover=True) == content(whole), at
+
+
+def test_more_files_than_may_be_open_is_a_clear_error(tmp_path: Path) -> None:
+    resource = pytest.importorskip("resource")
+    whole = sample(tmp_path / "whole.mcap", CompressionType.ZSTD)
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (60, hard))
+    try:
+        with pytest.raises(BagnoiseError, match="ulimit -n"):
+            McapBag([whole] * 100)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
