@@ -44,11 +44,14 @@ Key = tuple[int, int]  # file position, chunk offset
 
 def can_copy_chunks(bag: McapBag, options: WriteOptions) -> bool:
     """Whether chunks can be copied: all are sound, in rough order, and keep their compression."""
-    if options.sort_file or options.compression != "keep":
+    if options.sort_file:
         return False
+    wanted = None if options.compression == "keep" else options.compression
     latest_ns = 0
     for file in bag.files:
         for chunk in file.layout.chunks:
+            if wanted is not None and wanted != (chunk.compression or "none"):
+                return False
             if not chunk.is_sound or chunk.start_ns < latest_ns - MAX_DISORDER_NS:
                 return False
             latest_ns = max(latest_ns, chunk.end_ns)
