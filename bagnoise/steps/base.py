@@ -153,22 +153,6 @@ class Setup:
     last_ns: int | None
     tally: Counter[str] = field(default_factory=Tally)
     context: Context = field(default_factory=NoContext)
-
-    @property
-    def facts(self) -> dict[str, Any]:
-        """What the summary will say of the stream, by step."""
-        return self.tally.facts if isinstance(self.tally, Tally) else {}
-
-    def warn(self, text: str) -> None:
-        """Tell the user something, once for the stream."""
-        if isinstance(self.tally, Tally):
-            self.tally.warn(text)
-
-    @property
-    def source_hz(self) -> float | None:
-        """Mean rate of the stream's source messages, where known."""
-        return self.tally.source_hz if isinstance(self.tally, Tally) else None
-
     start_ns: int | None = None
     end_ns: int | None = None
 
