@@ -29,7 +29,7 @@ def std_is(draws: ArrayLike, std: float) -> bool:
 
 def is_normal(draws: ArrayLike, mean: float, std: float) -> bool:
     """Kolmogorov-Smirnov test of the shape."""
-    return bool(stats.kstest(np.asarray(draws, float), "norm", (mean, std)).pvalue > ALPHA)
+    return bool(stats.kstest(np.asarray(draws, float), stats.norm(mean, std).cdf).pvalue > ALPHA)
 
 
 def share_is(hits: int, trials: int, probability: float) -> bool:
