@@ -99,8 +99,14 @@ def _topic(bag: Bag, channel: Channel) -> TopicInfo:
         rate_hz,
         _frame_id(bag, channel),
         is_latched(channel),
-        kind_of(channel.schema) if channel.message_encoding == "cdr" else None,
+        _kind(channel),
     )
+
+
+def _kind(channel: Channel) -> str | None:
+    """Say what bagnoise decodes a channel as; an image may be depths, which its type cannot say."""
+    kind = kind_of(channel.schema) if channel.message_encoding == "cdr" else None
+    return None if kind == "depth" else kind
 
 
 def _frame_id(bag: Bag, channel: Channel) -> str | None:

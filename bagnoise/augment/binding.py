@@ -15,9 +15,9 @@ from bagnoise.errors import MessageError, UsageError
 from bagnoise.messages.cloud_labels import CLOUD_LABELS_TYPE
 from bagnoise.messages.cone_labels import LABELS_SUFFIX, LABELS_TYPE
 from bagnoise.messages.msg_text import full_type_name
-from bagnoise.messages.registry import codec_of, kind_of, shared_codec
+from bagnoise.messages.registry import CLOUD_TYPE, codec_of, kind_of, shared_codec
 from bagnoise.recipe.model import step_labels
-from bagnoise.steps.base import TimeStep, works_on
+from bagnoise.steps.base import DepthStep, TimeStep, works_on
 from bagnoise.steps.context import NOTHING
 
 if TYPE_CHECKING:
@@ -126,6 +126,8 @@ class _Binder:
         """Bind one stream, or one for each topic that a pattern matches."""
         needs_payload = _needs_payload(stream)
         for key, topic, channels in find_sources(self._bag, name, stream.source, self._selection):
+            if needs_payload:
+                stream = _as_cloud(stream, channels)
             decoders = {}
             if needs_payload or _changes_type(stream, channels):
                 decoders = {c.id: _decoder(c, stream) for c in channels}
@@ -274,11 +276,24 @@ def _decoder(channel: Channel, stream: Stream) -> Codec[Any]:
         )
         raise UsageError(msg)
     further: list[Step] = [step for also in stream.also for step in also.steps]
+    if kind == "depth" and not any(isinstance(step, DepthStep) for step in stream.steps):
+        msg = f"topic {channel.topic} is an image; of images, camera_lidar takes depth images"
+        raise UsageError(msg)
     for step in (*stream.steps, *further):
         if not works_on(step, kind):
             msg = f"step {step.name!r} does not work on {kind} ({channel.type_name})"
             raise UsageError(msg)
+        if kind == "depth" and isinstance(step, DepthStep):
+            kind = "cloud"  # what it makes
     return shared_codec(channel.schema, stream.source_options)
+
+
+def _as_cloud(stream: Stream, channels: Sequence[Channel]) -> Stream:
+    """Publish a cloud where the source is a depth image."""
+    kinds = {kind_of(channel.schema, stream.source_options) for channel in channels}
+    if kinds != {"depth"} or stream.type is not None:
+        return stream
+    return stream.model_copy(update={"type": CLOUD_TYPE})
 
 
 def _same(one: str, other: str) -> bool:

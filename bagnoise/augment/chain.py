@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from bagnoise.messages.cloud import Cloud
 from bagnoise.messages.payload import Cones
 from bagnoise.steps.base import (
     DROPPED,
     CloudStep,
     ConeStep,
+    DepthStep,
     Moment,
     Operator,
     Sample,
@@ -60,8 +62,11 @@ class PayloadStage(Immediate):
         if isinstance(payload, Cones):
             assert isinstance(self._step, ConeStep)
             return self._step.on_cones(payload, moment)
-        assert isinstance(self._step, CloudStep)
-        return self._step.on_cloud(payload, moment)
+        if isinstance(payload, Cloud):
+            assert isinstance(self._step, CloudStep)
+            return self._step.on_cloud(payload, moment)
+        assert isinstance(self._step, DepthStep)
+        return self._step.on_depth(payload, moment)
 
 
 class Chain:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from bagnoise.bags.model import Message, Output
 from bagnoise.errors import MessageError
+from bagnoise.messages.cloud import Cloud
 from bagnoise.messages.cloud_labels import encode_cloud_labels, with_index, without_index
 from bagnoise.messages.cloud_time import restamped
 from bagnoise.messages.cone_labels import encode_labels, written_order
@@ -121,7 +122,7 @@ class _Run:
             raise MessageError(msg) from None
         for note in getattr(payload, "notes", ()):
             self.stream.summary.tally.warn(f"topic {message.channel.topic}: {note}")
-        if self._labels_clouds and not isinstance(payload, Cones):
+        if self._labels_clouds and isinstance(payload, Cloud):
             payload = with_index(payload)
         sample = Sample(
             message.log_ns,
@@ -157,7 +158,7 @@ class _Run:
         if payload is None:
             return
         rows = None
-        if self._labels_clouds and not isinstance(payload, Cones):
+        if self._labels_clouds and isinstance(payload, Cloud):
             payload, rows = without_index(payload)
         data = payload if target.codec is None else self._encode(target, target.codec, payload)
         self.stream.summary.targets[target.topic] += 1

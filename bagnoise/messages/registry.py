@@ -17,9 +17,10 @@ if TYPE_CHECKING:
     from bagnoise.bags.model import Schema
     from bagnoise.messages.payload import Codec, Cones
 
-Kind = Literal["cones", "cloud"]
+Kind = Literal["cones", "cloud", "depth"]
 _MAP = ("fields", "classes")
 CLOUD_TYPE = "sensor_msgs/msg/PointCloud2"
+DEPTH_TYPE = "sensor_msgs/msg/Image"  # whether it is depth, its encoding tells
 _MAX_SHARED = 256
 _SHARED: dict[tuple[Schema, str], Codec[Any]] = {}
 
@@ -131,6 +132,10 @@ def codec_of(schema: Schema, options: Mapping[str, Any] | None = None) -> Codec[
         cloud = import_module("bagnoise.messages.cloud_codec")
         codec: Codec[Any] = cloud.point_cloud2_codec(schema, options)
         return codec
+    if kind_of(schema, options) == "depth":
+        depth = import_module("bagnoise.messages.depth_image")
+        depth_codec: Codec[Any] = depth.DepthImageCodec()
+        return depth_codec
     return cone_codec(schema, **options)
 
 
@@ -145,7 +150,7 @@ def shared_codec(schema: Schema, options: Mapping[str, Any]) -> Codec[Any]:
 
 
 def kind_of(schema: Schema, options: Mapping[str, Any] | None = None) -> Kind | None:
-    """Say whether a type carries cones or a cloud (None: neither).
+    """Say whether a type carries cones, a cloud or perhaps depths (None: neither).
 
     ``options`` are the recipe's for the message, as in `cone_codec`: some types are cones only if
     asked for.
@@ -160,4 +165,6 @@ def kind_of(schema: Schema, options: Mapping[str, Any] | None = None) -> Kind | 
         return "cones"
     if found is not None and (not found.asked_for or options.get(found.asked_for)):
         return "cones"
+    if name == DEPTH_TYPE:
+        return "depth"
     return "cloud" if name == CLOUD_TYPE else None

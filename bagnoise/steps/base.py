@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from bagnoise.bags.model import Channel
     from bagnoise.messages.cloud import Cloud
+    from bagnoise.messages.depth_image import DepthImage
     from bagnoise.messages.payload import Cones
     from bagnoise.steps.clock import Clock
     from bagnoise.steps.context import Context
@@ -84,6 +85,14 @@ class CloudStep(Step):
 
     def on_cloud(self, cloud: Cloud, moment: Moment) -> Cloud | None:
         """Return the changed cloud, or None to drop the message."""
+        raise NotImplementedError
+
+
+class DepthStep(Step):
+    """A step that makes a cloud of a depth image; the steps after it see the cloud."""
+
+    def on_depth(self, image: DepthImage, moment: Moment) -> Cloud | None:
+        """Return the cloud, or None to drop the message."""
         raise NotImplementedError
 
 
@@ -200,7 +209,11 @@ class Operator(Protocol):
         """Learn that no sample is to come; release the rest."""
 
 
-PAYLOAD_KINDS: dict[str, type[Step]] = {"cones": ConeStep, "cloud": CloudStep}
+PAYLOAD_KINDS: dict[str, type[Step]] = {
+    "cones": ConeStep,
+    "cloud": CloudStep,
+    "depth": DepthStep,
+}
 
 
 def works_on(step: Step | type[Step], kind: str) -> bool:

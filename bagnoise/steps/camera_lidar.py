@@ -7,21 +7,23 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from pydantic import Field
 
 from bagnoise.messages.cloud_misses import Misses  # noqa: TC001 - pydantic reads it at run time
-from bagnoise.steps.base import CloudStep, Moment
+from bagnoise.steps.base import CloudStep, DepthStep, Moment
 from bagnoise.steps.context import NOTHING, Needs
 from bagnoise.steps.view import Mount  # noqa: TC001 - as above
 
 if TYPE_CHECKING:
     from bagnoise.messages.cloud import Cloud
+    from bagnoise.messages.depth_image import DepthImage
 
 Mode = Literal["nearest", "visible", "plane"]
 
 
-class CameraLidar(CloudStep):
+class CameraLidar(CloudStep, DepthStep):
     """Sense the cloud as another lidar would, approximated by sector cameras (SensorSDK's way).
 
     The angle between a beam and the centre of its pixel is at most max_approx_error_deg. All beams
-    leave one pinhole at the lidar's origin. One cloud comes out for each that comes in.
+    leave one pinhole at the lidar's origin. One cloud comes out for each that comes in. The source
+    may be a depth image, too (16UC1 or mono16 in millimetres, 32FC1 in metres), with camera_topic.
     """
 
     name: ClassVar[str] = "camera_lidar"
@@ -53,9 +55,14 @@ class CameraLidar(CloudStep):
     )
     pose_topic: str | None = Field(None, description="topic of the car's pose, for sub_sweeps")
 
+    camera_topic: str | None = Field(
+        None, description="CameraInfo of a depth image that is the source"
+    )
+
     def needs(self) -> Needs:
-        """Read transforms and poses."""
-        needs = NOTHING if self.sensor_frame is None else Needs(tf=True)
+        """Read transforms, poses and the camera."""
+        needs = NOTHING if self.camera_topic is None else Needs(camera_topics=(self.camera_topic,))
+        needs |= NOTHING if self.sensor_frame is None else Needs(tf=True)
         if self.mount is not None:
             needs |= self.mount.mount_needs()
         if self.pose_topic is not None:
@@ -83,3 +90,9 @@ class CameraLidar(CloudStep):
         from bagnoise.steps.sensing import sense_cloud  # noqa: PLC0415 - slow to import
 
         return sense_cloud(self, cloud, moment)
+
+    def on_depth(self, image: DepthImage, moment: Moment) -> Cloud:
+        """Sense what the camera saw; without a mount the lidar looks along the camera's axis."""
+        from bagnoise.steps.sensing import sense_depth  # noqa: PLC0415 - slow to import
+
+        return sense_depth(self, image, moment)

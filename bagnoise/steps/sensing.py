@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bagnoise.geometry import apply, inverse, motion_between
+from bagnoise.errors import UsageError
+from bagnoise.geometry import apply, camera_from_info, inverse, motion_between
 from bagnoise.lidar.beams import revolution
 from bagnoise.lidar.models import find_model, load_model
 from bagnoise.lidar.spacing import Spacing, source_spacing
@@ -20,6 +21,7 @@ from bagnoise.messages.cloud import RING_NAMES
 from bagnoise.messages.cloud_labels import carries_index, with_index_field
 from bagnoise.messages.cloud_layout import Layout, layout_named
 from bagnoise.messages.cloud_sensed import Publishing, sensed_cloud
+from bagnoise.steps.view import Mount
 from bagnoise.steps.world import map_from_frame
 
 if TYPE_CHECKING:
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from bagnoise.lidar.beams import Beams
     from bagnoise.lidar.model import LidarModel
     from bagnoise.messages.cloud import Cloud
+    from bagnoise.messages.depth_image import DepthImage
     from bagnoise.steps.base import Moment
     from bagnoise.steps.camera_lidar import CameraLidar
 
@@ -37,6 +40,8 @@ if TYPE_CHECKING:
 
 _NS = 1_000_000_000
 _RATE_TOLERANCE = 0.02
+# x forward, z up in an optical frame (z forward, y down)
+_ALONG_THE_AXIS = Mount(rpy_deg=(0.0, -90.0, 90.0))
 
 
 @dataclass
@@ -173,6 +178,22 @@ def _warn_of_rate(step: CameraLidar, model: LidarModel, moment: Moment) -> None:
             f"camera_lidar: {model.name} turns at {rate_hz:g} Hz, the source comes at "
             f"{source_hz:.3g} Hz; give rate_hz, or a rate step"
         )
+
+
+def sense_depth(step: CameraLidar, image: DepthImage, moment: Moment) -> Cloud:
+    """Sense the points of a depth image.
+
+    Raises:
+        UsageError: the camera of the image is not known.
+    """
+    if step.camera_topic is None:
+        msg = "camera_lidar of a depth image needs camera_topic, its CameraInfo"
+        raise UsageError(msg)
+    info = moment.context.camera(step.camera_topic, image.stamp_ns or moment.log_ns)
+    cloud = image.cloud(camera_from_info(info, rectified=True).pixel_rays())
+    if step.sensor_frame is None and step.mount is None:
+        step = step.model_copy(update={"mount": _ALONG_THE_AXIS})
+    return sense_cloud(step, cloud, moment)
 
 
 @dataclass(frozen=True)
