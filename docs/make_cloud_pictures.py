@@ -19,6 +19,8 @@ from bagnoise.bags import open_bag
 from bagnoise.lidar.beams import revolution
 from bagnoise.lidar.camera import beam_pixels, texture_for
 from bagnoise.lidar.models import find_model
+from bagnoise.lidar.resample import CameraLidar, Mode
+from bagnoise.lidar.spacing import source_spacing
 from bagnoise.messages.cloud_misses import hits
 from bagnoise.messages.registry import codec_of
 from bagnoise.steps.base import CloudStep, Moment
@@ -31,6 +33,9 @@ if TYPE_CHECKING:
     from bagnoise.messages.cloud import Cloud
 
 ROOT = Path(__file__).parents[1]
+sys.path.append(str(ROOT / "tests" / "lidar"))
+from analytic_scene import cast, scan  # noqa: E402 - the scene that the tests measure on
+
 STEPS_SHOWN: dict[str, dict[str, Any]] = {
     "range_noise": {"std_m": 0.15},
     "quantize": {"range_m": 0.5},
@@ -39,9 +44,9 @@ STEPS_SHOWN: dict[str, dict[str, Any]] = {
     "frustum": {"horizontal_deg": 60.0, "rpy_deg": [-90, 0, -90]},
     "misalign": {"error_rpy_deg": [0, 0, 5]},
 }
-SENSED: dict[str, dict[str, Any]] = {
-    mode: {"model": "VLP-16", "mode": mode, "max_approx_error_deg": 0.4}
-    for mode in ("nearest", "visible", "plane")
+MODES: tuple[Mode, ...] = ("nearest", "visible", "plane")
+SENSED: dict[Mode, dict[str, Any]] = {
+    mode: {"model": "VLP-16", "mode": mode, "max_approx_error_deg": 0.4} for mode in MODES
 }
 REACH_M = 22.0
 
@@ -112,6 +117,28 @@ def modes(cloud: Cloud, folder: Path) -> None:
     plt.close(figure)
 
 
+def error_map(folder: Path) -> None:
+    """Draw how far each beam's range is from the truth, on the tests' analytic scene."""
+    beams = revolution(find_model("VLP-16"), 10.0)
+    truth, _ = cast((0, 0, 0), beams.directions())
+    cloud = scan((-1.0, 0.0, 0.5))  # taken from elsewhere, so that some of it is hidden
+    spacing = source_spacing(cloud)
+    figure, axes = plt.subplots(3, 1, figsize=(11, 5.4), layout="constrained")
+    for place, mode in zip(axes, SENSED, strict=True):
+        sensed = CameraLidar(beams, 0.2, 4, mode, spacing).sense(cloud)
+        error = np.abs(sensed.range_m - truth)
+        error[~np.isfinite(truth) & ~sensed.hit] = 0  # rightly nothing
+        error[np.isnan(error)] = np.inf  # something missed, or a ghost
+        picture = error.reshape(beams.columns, beams.channels).T[::-1]
+        shown = place.imshow(
+            np.clip(picture, 0.01, 10), aspect="auto", cmap="magma", norm="log", vmin=0.01, vmax=10
+        )
+        place.set(title=f"{mode}, e = 0.2°", xticks=[], ylabel="beam")
+    figure.colorbar(shown, ax=axes, label="range off by, m (10: missed or a ghost)")
+    figure.savefig(folder / "camera-lidar-errors.png", dpi=90)
+    plt.close(figure)
+
+
 def texture(folder: Path) -> None:
     """Draw one camera's texture with the beams that it senses."""
     beams = revolution(find_model("VLP-16"), 10.0, columns=180)
@@ -141,6 +168,7 @@ def main() -> int:
     for name, options in STEPS_SHOWN.items():
         before_and_after(cloud, name, options, folder)
     modes(cloud, folder)
+    error_map(folder)
     texture(folder)
     return 0
 
