@@ -16,6 +16,7 @@ import shutil
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from dataclasses import dataclass, field
 from importlib.metadata import version
@@ -106,7 +107,7 @@ def median(costs: list[Cost]) -> Cost:
 
 def start_up(runs: int) -> list[str]:
     """Time `--help` against importing numpy, and the sample lap."""
-    scratch = Path("/tmp/bagnoise-start")
+    scratch = Path(tempfile.mkdtemp()) / "start"
     commands = {
         "help": [sys.executable, "-m", "bagnoise", "--help"],
         "numpy": [sys.executable, "-c", "import numpy"],
