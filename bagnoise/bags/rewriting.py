@@ -230,14 +230,20 @@ class _Job:
 
 def written_compression(bag: Bag, options: WriteOptions) -> Compression:
     """Return how new chunks are compressed: as asked, or as most of the input's bytes are."""
-    from bagnoise.bags.mcap_compression import ZSTD, Compression, parse_compression  # noqa: PLC0415
+    from bagnoise.bags.mcap_compression import (  # noqa: PLC0415
+        READ_COMPRESSIONS,
+        ZSTD,
+        Compression,
+        parse_compression,
+    )
 
     if options.compression != "keep":
         return parse_compression(options.compression)
     sizes: Counter[str] = Counter()
     for file in getattr(bag, "files", ()) if bag.format == "mcap" else ():
         for chunk in file.layout.chunks:
-            sizes[chunk.compression] += chunk.uncompressed_bytes
+            if chunk.compression in READ_COMPRESSIONS:  # of others only copies can be made
+                sizes[chunk.compression] += chunk.uncompressed_bytes
     return Compression(sizes.most_common(1)[0][0]) if sizes else ZSTD
 
 
