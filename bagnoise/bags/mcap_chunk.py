@@ -181,7 +181,7 @@ def indexed_messages(
         CutOffError: an index points to what is no such message.
     """
     found = []
-    for id_, pairs in message_indexes(source, chunk):
+    for id_, _, pairs in message_indexes(source, chunk):
         if id_ not in channel_ids:
             continue
         for log_ns, offset in pairs.tolist():
@@ -202,16 +202,16 @@ def _message_at(records: memoryview, offset: int, channel_id: int, log_ns: int) 
     raise r.CutOffError(msg)
 
 
-def message_indexes(source: Source, chunk: Chunk) -> Iterator[tuple[int, np.ndarray]]:
-    """Yield (channel id, (n, 2) uint64 of time and offset) of a chunk's message indexes.
+def message_indexes(source: Source, chunk: Chunk) -> Iterator[tuple[int, int, np.ndarray]]:
+    """Yield (channel id, byte in the file, (n, 2) uint64 of time and offset) of each message index.
 
     Raises:
         CutOffError: they are cut off.
     """
     data = source.read(chunk.end, chunk.index_length)
-    for opcode, _, body, end in records_of(data):
+    for opcode, start, body, end in records_of(data):
         if opcode != r.MESSAGE_INDEX:
             msg = "there is something else in the place of its message indexes"
             raise r.CutOffError(msg)
         id_, pairs = r.read_message_index(data[body:end])
-        yield id_, np.frombuffer(pairs, "<u8").reshape(-1, 2)
+        yield id_, chunk.end + start, np.frombuffer(pairs, "<u8").reshape(-1, 2)

@@ -19,6 +19,7 @@ from bagnoise.bags.mcap_chunk import (
     records_of,
 )
 from bagnoise.bags.mcap_compression import crc32
+from bagnoise.bags.mcap_coverage import count_messages, counts_agree, covers
 from bagnoise.bags.model import Span
 from bagnoise.errors import DamagedBagError
 
@@ -36,6 +37,7 @@ class Layout:
     Attributes:
         problem: why the summary could not be used, if it could not.
         data_end: where the data section ends.
+        is_lossy: something damaged was left out.
     """
 
     profile: str = ""
@@ -50,6 +52,12 @@ class Layout:
     problem: str | None = None
     fingerprint: str = ""
     data_end: int = 0
+    is_lossy: bool = False
+
+    @property
+    def message_count(self) -> int:
+        """How many messages were found."""
+        return sum(sum(chunk.counts.values()) for chunk in self.chunks)
 
     def add(self, opcode: int, body: memoryview) -> None:
         """Take a schema or channel; of two channels that differ in metadata the first counts.
@@ -94,14 +102,16 @@ def read_layout(source: Source, *, recover: bool = False) -> Layout:
         bad_header = error
         layout.warnings.append(f"{error}; profile and library are lost")
     try:
-        if _read_summary(source, layout, recover=recover):
+        if _read_summary(source, layout, data_start, recover=recover):
             return layout
     except (r.CutOffError, DamagedBagError) as error:
         layout.problem = str(error)
         if not recover:
             raise _named(source, error) from None
     if bad_header is not None:
-        raise bad_header
+        if not layout.message_count:
+            raise bad_header
+        return layout
     scanned = Layout(layout.profile, layout.library)
     scanned.problem = layout.problem
     scanned.statistics = layout.statistics
@@ -112,7 +122,8 @@ def read_layout(source: Source, *, recover: bool = False) -> Layout:
         scanned.channels = {**layout.channels, **scanned.channels}
     _compare(source, scanned)
     scanned.fingerprint = layout.fingerprint or _file_hash(source)
-    return scanned
+    # a scan that met damage may have lost its way in the file; a summary that was read has not
+    return layout if scanned.is_lossy and layout.message_count else scanned
 
 
 def _named(source: Source, error: Exception) -> DamagedBagError:
@@ -140,7 +151,7 @@ def _read_header(source: Source, layout: Layout) -> int:
     return offset + length
 
 
-def _read_summary(source: Source, layout: Layout, *, recover: bool) -> bool:
+def _read_summary(source: Source, layout: Layout, data_start: int, *, recover: bool) -> bool:
     """Fill the layout from the summary; False if there is none that tells all.
 
     Raises:
@@ -174,7 +185,13 @@ def _read_summary(source: Source, layout: Layout, *, recover: bool) -> bool:
     layout.fingerprint = hashlib.sha256(body).hexdigest()
     layout.data_end = summary_at
     _take_summary(layout, body)
-    return _is_complete(source, layout, recover=recover)
+    if not _is_complete(source, layout, recover=recover):
+        return False
+    if layout.is_lossy:  # done if only indexes are damaged: all that was counted is there
+        return layout.statistics is not None and layout.message_count == (
+            layout.statistics.message_count
+        )
+    return covers(source, layout, data_start)
 
 
 def _take_summary(layout: Layout, summary: memoryview) -> None:
@@ -214,7 +231,7 @@ def _is_complete(source: Source, layout: Layout, *, recover: bool) -> bool:
     wanted = (statistics.chunk_count, statistics.attachment_count, statistics.metadata_count)
     if wanted != (len(layout.chunks), len(layout.attachments), len(layout.metadata)):
         return False
-    intact, end, lost = [], 0, False
+    intact, end = [], 0
     for chunk in layout.chunks:
         try:
             if not _check_indexed(source, layout, chunk, end):
@@ -223,14 +240,15 @@ def _is_complete(source: Source, layout: Layout, *, recover: bool) -> bool:
             if not recover:
                 raise
             layout.warnings.append(str(error))
-            lost = True
+            layout.is_lossy = True
             if not _recover_chunk(source, layout, chunk, end):
                 continue
         end = chunk.end + chunk.index_length
         intact.append(chunk)
     layout.chunks = intact
-    found = sum(sum(chunk.counts.values()) for chunk in layout.chunks)
-    return lost or found == statistics.message_count
+    return layout.is_lossy or (
+        layout.message_count == statistics.message_count and counts_agree(layout, statistics)
+    )
 
 
 def _check_indexed(source: Source, layout: Layout, chunk: Chunk, end: int) -> bool:
@@ -279,8 +297,12 @@ def _count_by_index(source: Source, layout: Layout, chunk: Chunk) -> bool:
     Raises:
         DamagedBagError: what is in their place is something else.
     """
+    offsets: dict[int, int] = {}
+    is_twofold = False
     try:
-        for id_, pairs in message_indexes(source, chunk):
+        for id_, offset, pairs in message_indexes(source, chunk):
+            is_twofold |= id_ in offsets  # a chunk index can name only one of the two
+            offsets[id_] = offset
             if not len(pairs):
                 continue
             times = pairs[:, 0]
@@ -293,7 +315,8 @@ def _count_by_index(source: Source, layout: Layout, chunk: Chunk) -> bool:
     claimed = chunk.start_ns, chunk.end_ns
     chunk.settle()
     known = all(id_ in layout.channels for id_ in chunk.counts)
-    chunk.is_sound = known and claimed == (chunk.start_ns, chunk.end_ns)
+    chunk.is_sound = known and claimed == (chunk.start_ns, chunk.end_ns) and not is_twofold
+    chunk.index_offsets = offsets
     return known
 
 
@@ -315,6 +338,7 @@ def _scan(source: Source, layout: Layout, start: int, *, recover: bool) -> None:
         if not recover:
             raise _named(source, error) from None
         layout.warnings.append(f"{error}; what follows is lost")
+        layout.is_lossy = True
     layout.data_end = layout.data_end or source.size
 
 
@@ -344,6 +368,7 @@ def _take_record(
             if not recover:
                 raise
             layout.warnings.append(f"{error}; its messages are lost")
+            layout.is_lossy = True
             return
         layout.chunks.append(chunk)
     elif opcode == r.MESSAGE_INDEX and layout.chunks:
@@ -364,6 +389,7 @@ def _take_name(
         if not recover:
             raise DamagedBagError(text) from None
         layout.warnings.append(f"{text}; it is left out")
+        layout.is_lossy = True
 
 
 def _refuse_unknown(
@@ -375,6 +401,8 @@ def _refuse_unknown(
         text = f"{source.path}: private records of kind {opcode:#x} are left out"
     elif not recover:
         raise DamagedBagError(text)
+    else:
+        layout.is_lossy = True
     if text not in layout.warnings:
         layout.warnings.append(text)
 
@@ -419,12 +447,18 @@ def _compare(source: Source, layout: Layout) -> None:
     """Say where the file's statistics disagree with what is there."""
     if layout.statistics is None:
         return
-    found = sum(sum(chunk.counts.values()) for chunk in layout.chunks)
-    if found != layout.statistics.message_count:
+    if layout.message_count != layout.statistics.message_count:
         layout.warnings.append(
             f"{source.path}: its statistics count {layout.statistics.message_count} messages, "
-            f"there are {found}"
+            f"there are {layout.message_count}"
         )
+    found = count_messages(layout)
+    for id_, count in layout.statistics.counts.items():
+        if count != found[id_] and id_ in layout.channels:
+            layout.warnings.append(
+                f"{source.path}: its statistics count {count} messages on "
+                f"{layout.channels[id_].topic}, there are {found[id_]}"
+            )
 
 
 def check_data_checksum(source: Source, layout: Layout) -> None:
