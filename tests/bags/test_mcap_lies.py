@@ -159,6 +159,7 @@ def test_message_indexes_that_lie(
     right = truth(sample)
     assert _try(lambda: lines(path)) in (None, right)
     assert _try(lambda: lines(path, verify=True)) in (None, right)
+    assert lines(path, recover=True) == right
     out = tmp_path / "out.mcap"
     assert _try(lambda: _copied(path, out, ReplaceA(path))) in (None, right)
 
