@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from hashlib import blake2b
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -56,6 +56,43 @@ def keyed(*parts: Key) -> np.random.Generator:
         "uinteger": 0,
     }
     return _reusable.generator
+
+
+class Draws(Protocol):
+    """What kernels draw a number a row from: a numpy generator, or `RowDraws`."""
+
+    def random(self, size: int, /) -> NDArray[np.float64]:
+        """Draw uniforms in [0, 1), (size,)."""
+
+    def standard_normal(self, size: int, /) -> NDArray[np.float64]:
+        """Draw standard normals, (size,)."""
+
+
+class RowDraws:
+    """Draws for every row that there once was, given to the n rows that are still there.
+
+    So that a filter before a step does not move the noise of the rows that it lets through.
+    """
+
+    def __init__(
+        self, generator: np.random.Generator, rows: NDArray[np.intp] | None, count: int
+    ) -> None:
+        """Draw from a generator for ``count`` rows; ``rows`` (n,) are left, None: all."""
+        self._generator = generator
+        self._rows = rows
+        self._count = count
+
+    def random(self, size: int, /) -> NDArray[np.float64]:
+        """Draw uniforms in [0, 1), (n,); ``size`` is n."""
+        if self._rows is None:
+            return self._generator.random(size)
+        return self._generator.random(self._count)[self._rows]
+
+    def standard_normal(self, size: int, /) -> NDArray[np.float64]:
+        """Draw standard normals, (n,); ``size`` is n."""
+        if self._rows is None:
+            return self._generator.standard_normal(size)
+        return self._generator.standard_normal(self._count)[self._rows]
 
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)

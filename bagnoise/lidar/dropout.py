@@ -12,15 +12,17 @@ if TYPE_CHECKING:
     from numpy.random import Generator
     from numpy.typing import NDArray
 
+    from bagnoise.rng import Draws
 
-def random_dropout(count: int, probability: float, rng: Generator) -> NDArray[np.bool_]:
+
+def random_dropout(count: int, probability: float, rng: Draws) -> NDArray[np.bool_]:
     """Lose each of ``count`` returns with a probability."""
     _check_probability(probability)
     return np.asarray(rng.random(count) >= probability)
 
 
 def range_dropout(
-    range_m: NDArray[Any], start_m: float, end_m: float, probability: float, rng: Generator
+    range_m: NDArray[Any], start_m: float, end_m: float, probability: float, rng: Draws
 ) -> NDArray[np.bool_]:
     """Lose far returns: with 0 up to ``start_m``, rising to ``probability`` at ``end_m``, (n,).
 
@@ -38,7 +40,7 @@ def range_dropout(
 
 
 def intensity_dropout(
-    intensity: NDArray[Any], below: float, probability: float, rng: Generator
+    intensity: NDArray[Any], below: float, probability: float, rng: Draws
 ) -> NDArray[np.bool_]:
     """Lose faint returns: with ``probability`` at intensity 0, falling to 0 at ``below``, (n,).
 

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from numpy.random import Generator
     from numpy.typing import ArrayLike, NDArray
 
+    from bagnoise.rng import Draws
+
 _SHORTEST_M: Final = 1e-3  # a return never becomes the sensor's own origin, which means a miss
 
 
@@ -68,7 +70,7 @@ def range_noise(
     xyz: NDArray[Any],
     sensor_xyz: ArrayLike,
     std_m: float,
-    rng: Generator,
+    rng: Draws,
     *,
     std_per_m: float = 0.0,
     bias_m: ArrayLike = 0.0,
@@ -90,7 +92,9 @@ def range_noise(
     """
     _check_sigma(std_m=std_m, std_per_m=std_per_m, angle_std_deg=angle_std_deg)
     draws = rng.standard_normal(len(xyz))
-    turns = rng.standard_normal((2, len(xyz))) if angle_std_deg else None
+    turns = None
+    if angle_std_deg:
+        turns = np.stack([rng.standard_normal(len(xyz)), rng.standard_normal(len(xyz))])
     origin = np.asarray(sensor_xyz, np.float64)
     arms = _arms(xyz, origin)
     shift = draws * (std_m + std_per_m * arms.ranges)
@@ -159,7 +163,7 @@ def quantized(values: NDArray[Any], step: float) -> NDArray[np.float64]:
 def noisy_intensity(
     values: NDArray[Any],
     std: float,
-    rng: Generator,
+    rng: Draws,
     *,
     std_relative: float = 0.0,
     most: float | None = None,

@@ -50,6 +50,9 @@ class Cloud:
         trailing: bytes after the last row.
         notes: what is odd about the message, each fit for a warning.
         wire: the source's spelling, or None where the cloud is new.
+        source_rows: (n,) row that each point had when the cloud was decoded or made, or None where
+            no point has gone since; what is drawn for a point belongs to that row.
+        source_count: rows that there were then; counts only beside ``source_rows``.
     """
 
     stamp_ns: int
@@ -65,6 +68,8 @@ class Cloud:
     trailing: bytes = b""
     notes: tuple[str, ...] = ()
     wire: Wire | None = None
+    source_rows: NDArray[np.intp] | None = None
+    source_count: int = 0
 
     def __len__(self) -> int:
         """Count the points."""
@@ -141,7 +146,10 @@ class Cloud:
     def take(self, rows: NDArray[Any]) -> Cloud:
         """Return the points that a boolean mask or an index array picks, unorganised."""
         points = take_rows(self.points, rows)
-        return self._reshaped(points, 1, len(points))
+        known = np.arange(len(self)) if self.source_rows is None else self.source_rows
+        count = len(self) if self.source_rows is None else self.source_count
+        taken = self._reshaped(points, 1, len(points))
+        return replace(taken, source_rows=known[rows], source_count=count)
 
     def with_columns(
         self, columns: Mapping[str, ArrayLike], where: NDArray[np.bool_] | None = None
@@ -165,7 +173,7 @@ class Cloud:
     def with_points(
         self, points: NDArray[np.void], fields: tuple[PointField, ...], height: int, width: int
     ) -> Cloud:
-        """Return a cloud of other points and fields; padding of the rows is gone."""
+        """Return a cloud of the same points in other fields; padding of the rows is gone."""
         changed = replace(self, fields=fields, point_step=points.dtype.itemsize)
         return changed._reshaped(points, height, width)  # noqa: SLF001
 

@@ -6,10 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bagnoise.rng import RowDraws
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from bagnoise.messages.cloud import Cloud
     from bagnoise.messages.payload import Cones
+    from bagnoise.steps.base import Moment
 
 
 def of_rows(draws: NDArray[Any], index: NDArray[np.int32]) -> NDArray[Any]:
@@ -21,6 +25,11 @@ def of_rows(draws: NDArray[Any], index: NDArray[np.int32]) -> NDArray[Any]:
     if ghosts.any():
         own[ghosts] = 0
     return own
+
+
+def row_draws(cloud: Cloud, moment: Moment, purpose: str = "") -> RowDraws:
+    """Return the draws of a cloud's points at a step; see `Moment.generator`."""
+    return RowDraws(moment.generator(purpose), cloud.source_rows, cloud.source_count)
 
 
 def shuffled_rows(cones: Cones, generator: np.random.Generator) -> NDArray[np.intp]:
