@@ -16,9 +16,11 @@ from bagnoise.lidar.noise import (
     range_noise,
 )
 from bagnoise.messages.cloud import INTENSITY_NAMES
+from bagnoise.messages.cloud_misses import hits
 from bagnoise.messages.cloud_rings import rings
 from bagnoise.rng import keyed
 from bagnoise.steps.base import CloudStep, Moment
+from bagnoise.steps.draws import row_draws
 from bagnoise.steps.lidar_origin import LidarOrigin
 
 if TYPE_CHECKING:
@@ -68,7 +70,7 @@ class RangeNoise(CloudStep, LidarOrigin):
             cloud.xyz(),
             origin,
             self.std_m,
-            moment.generator(),
+            row_draws(cloud, moment),
             std_per_m=self.std_per_m,
             bias_m=bias,
             angle_std_deg=self.angle_std_deg,
@@ -85,7 +87,7 @@ class RangeNoise(CloudStep, LidarOrigin):
 
 
 class IntensityNoise(CloudStep):
-    """Add N(0, (std + std_relative * I)^2) to intensities, within the field's limits."""
+    """Add N(0, (std + std_relative * I)^2) to the intensities of returns, within field limits."""
 
     name: ClassVar[str] = "intensity_noise"
     std: float = Field(0.0, ge=0, description="deviation, in the unit of the field")
@@ -94,7 +96,7 @@ class IntensityNoise(CloudStep):
     field: str | None = Field(None, description="point field; null: intensity, i, reflectivity …")
 
     def on_cloud(self, cloud: Cloud, moment: Moment) -> Cloud:
-        """Draw for every row."""
+        """Draw for every row; misses keep their bits."""
         if not len(cloud) or (self.std == 0 and self.std_relative == 0):
             return cloud
         names = INTENSITY_NAMES if self.field is None else (self.field,)
@@ -102,11 +104,11 @@ class IntensityNoise(CloudStep):
         noisy = noisy_intensity(
             cloud.column(name),
             self.std,
-            moment.generator(),
+            row_draws(cloud, moment),
             std_relative=self.std_relative,
             most=self.most,
         )
-        return cloud.with_columns({name: noisy})
+        return cloud.with_columns({name: noisy}, where=hits(cloud))
 
 
 class Quantize(CloudStep, LidarOrigin):
@@ -131,12 +133,13 @@ class Quantize(CloudStep, LidarOrigin):
         return found
 
     def on_cloud(self, cloud: Cloud, moment: Moment) -> Cloud:
-        """Round."""
+        """Round what returned; misses keep their bits."""
         step_m = find_model(self.model).resolution_m if self.model else self.range_m
         if step_m is not None and len(cloud):
             moved = quantized_ranges(cloud.xyz(), self.origin(cloud, moment), step_m)
             cloud = cloud.with_xyz(moved.xyz, moved.changed)
         if self.intensity is not None and len(cloud):
             name = cloud.need(*INTENSITY_NAMES, why="quantize")
-            cloud = cloud.with_columns({name: quantized(cloud.column(name), self.intensity)})
+            steps = quantized(cloud.column(name), self.intensity)
+            cloud = cloud.with_columns({name: steps}, where=hits(cloud))
         return cloud
