@@ -21,6 +21,7 @@ from bagnoise.messages.cloud_misses import Misses, hits, without
 from bagnoise.messages.cloud_rings import rings
 from bagnoise.rng import keyed
 from bagnoise.steps.base import CloudStep, Moment
+from bagnoise.steps.draws import row_draws
 from bagnoise.steps.lidar_origin import LidarOrigin
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from bagnoise.steps.context import Needs
 
 _STREAM_KEY = 3  # (seed, stream, step label)
+_USUAL_BEAMS = (1, 2, 4, 8, 16, 32, 40, 64, 80, 128, 192, 256, 512, 1024)
 Range = Annotated[tuple[float, float], Field(strict=False)]
 
 
@@ -51,6 +53,9 @@ class Dropout(CloudStep, LidarOrigin):
     keep_every_ring: int = Field(1, ge=1, le=1024, description="keep each n-th ring only")
     first_ring: int = Field(0, ge=0, le=1023, description="first ring kept by keep_every_ring")
     lost_beams: int = Field(0, ge=0, le=1024, description="beams that never return, drawn once")
+    beams: int | None = Field(
+        None, ge=1, le=1024, description="of the lidar; null: the usual number of the rings seen"
+    )
     bursts: float = Field(0.0, ge=0, le=1000, description="mean number of lost sectors a cloud")
     burst_deg: float = Field(5.0, gt=0, le=360, description="mean width of a lost sector")
     misses: Misses | None = Field(
@@ -68,6 +73,8 @@ class Dropout(CloudStep, LidarOrigin):
             found.append("far_range_m must start at 0 or more and end later")
         if self.first_ring >= self.keep_every_ring:
             found.append("first_ring must be below keep_every_ring")
+        if self.beams is not None and self.lost_beams > self.beams:
+            found.append(f"lost_beams {self.lost_beams} are more than beams {self.beams}")
         return found
 
     def on_cloud(self, cloud: Cloud, moment: Moment) -> Cloud:
@@ -85,16 +92,17 @@ class Dropout(CloudStep, LidarOrigin):
 
     def _ways(self, cloud: Cloud, moment: Moment) -> Iterator[NDArray[np.bool_]]:
         if self.probability > 0:
-            yield random_dropout(len(cloud), self.probability, moment.generator("random"))
+            draws = row_draws(cloud, moment, "random")
+            yield random_dropout(len(cloud), self.probability, draws)
         origin = self.origin(cloud, moment)
         if self.far_probability > 0:
             far = ranges_m(cloud.xyz(), origin)
-            generator = moment.generator("far")
-            yield range_dropout(far, *self.far_range_m, self.far_probability, generator)
+            draws = row_draws(cloud, moment, "far")
+            yield range_dropout(far, *self.far_range_m, self.far_probability, draws)
         if self.faint_probability > 0:
             intensity = cloud.column(cloud.need(*INTENSITY_NAMES, why="dropout of faint returns"))
-            generator = moment.generator("faint")
-            yield intensity_dropout(intensity, self.faint_below, self.faint_probability, generator)
+            draws = row_draws(cloud, moment, "faint")
+            yield intensity_dropout(intensity, self.faint_below, self.faint_probability, draws)
         if self.bursts > 0:
             azimuth = azimuths_rad(cloud.xyz(), origin)
             yield burst_dropout(azimuth, self.bursts, self.burst_deg, moment.generator("bursts"))
@@ -104,8 +112,14 @@ class Dropout(CloudStep, LidarOrigin):
     def _by_ring(self, ring: NDArray[np.int32], moment: Moment) -> NDArray[np.bool_]:
         kept = rings_every(ring, self.keep_every_ring, self.first_ring)
         if self.lost_beams > 0:
-            channels = int(ring.max(initial=-1)) + 1
+            channels = self.beams or _channels_of(ring)
             generator = keyed(*moment.key[:_STREAM_KEY], "lost beams")
             lost = lost_rings(channels, min(self.lost_beams, channels), generator)
             kept &= ~np.isin(ring, lost)
         return kept
+
+
+def _channels_of(ring: NDArray[np.int32]) -> int:
+    """Return a lidar's number of beams; the same where a cloud happens to lack its top rings."""
+    seen = int(ring.max(initial=0)) + 1
+    return next((usual for usual in _USUAL_BEAMS if usual >= seen), seen)
