@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from bagnoise.augment.stamp_shift import StampShift
 from bagnoise.bags.model import Message, Output
 from bagnoise.errors import MessageError
 from bagnoise.messages.cloud import Cloud
 from bagnoise.messages.cloud_labels import encode_cloud_labels, with_index, without_index
-from bagnoise.messages.cloud_time import restamped
 from bagnoise.messages.cone_labels import encode_labels, written_order
-from bagnoise.messages.header import header_access
 from bagnoise.messages.payload import Cones, with_truth
 from bagnoise.steps.base import Sample
 
@@ -21,9 +19,6 @@ if TYPE_CHECKING:
     from bagnoise.augment.binding import Binding, BoundStream, Target
     from bagnoise.bags.model import Channel
     from bagnoise.messages.payload import Codec
-
-UNSET_STAMPS = "unset header stamps left alone"
-LOW_STAMPS = "header stamps left alone that would fall below 0"
 
 
 class AugmentEdit:
@@ -108,6 +103,7 @@ class _Run:
         self._last_ns = -1
         self._occurrence = 0
         self._labelled = 0
+        self._stamps = StampShift(stream.summary.tally)
         self._labels_clouds = stream.targets[0].labels is not None
 
     def process(self, message: Message, decoded: Decoded) -> Iterator[Output]:
@@ -185,10 +181,11 @@ class _Run:
     def _final_payload(self, target: Target, sample: Sample) -> Any:
         """Return what is written: bytes without a codec, None where a step drops it."""
         if target.codec is None:
-            return self._moved_stamps(sample, sample.payload)
+            schema = sample.channel.schema
+            return self._stamps.of_bytes(schema, sample.payload, sample.stamp_shift_ns)
         payload = sample.payload
         if sample.stamp_shift_ns:
-            payload = self._moved_payload(sample, payload)
+            payload = self._stamps.of_payload(payload, sample.stamp_shift_ns)
         for stage in target.stages:
             payload = stage.apply(sample, payload)
             if payload is None:
@@ -202,26 +199,3 @@ class _Run:
             merged = tuple(dict.fromkeys((*known, *lost)))
             self.stream.summary.losses[target.topic] = merged
         return codec.encode(payload)
-
-    def _moved_stamps(self, sample: Sample, data: bytes) -> bytes:
-        access = header_access(sample.channel.schema) if sample.stamp_shift_ns else None
-        if access is None:
-            return data
-        moved = access.shift_stamps(data, sample.stamp_shift_ns)
-        self._count(UNSET_STAMPS, moved.unset)
-        self._count(LOW_STAMPS, moved.below_zero)
-        return moved.data
-
-    def _moved_payload(self, sample: Sample, payload: Any) -> Any:
-        stamp_ns = payload.stamp_ns + sample.stamp_shift_ns
-        self._count(UNSET_STAMPS, payload.stamp_ns == 0)
-        self._count(LOW_STAMPS, payload.stamp_ns != 0 and stamp_ns < 0)
-        if payload.stamp_ns == 0 or stamp_ns < 0:
-            return payload
-        if isinstance(payload, Cones):
-            return replace(payload, stamp_ns=stamp_ns)
-        return restamped(payload, stamp_ns)  # absolute point times move, too
-
-    def _count(self, what: str, number: int) -> None:
-        if number:
-            self.stream.summary.tally[what] += number
