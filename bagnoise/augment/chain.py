@@ -17,10 +17,11 @@ from bagnoise.steps.base import (
     Setup,
     SourceStep,
     Step,
+    Tally,
     TimeStep,
 )
 from bagnoise.steps.context import NoContext
-from bagnoise.steps.timing import Immediate
+from bagnoise.steps.timing import Immediate, Rate
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -39,8 +40,10 @@ class PayloadStage(Immediate):
         key: tuple[int | str, ...],
         tally: Counter[str],
         context: Context | None = None,
+        source_hz: float | None = None,
     ) -> None:
         """Bind the step to its random key: (seed, stream, step label)."""
+        self._source_hz = source_hz
         self._step = step
         self._key = key
         self._tally = tally
@@ -58,7 +61,7 @@ class PayloadStage(Immediate):
     def apply(self, sample: Sample, payload: Any) -> Any:
         """Return what the step makes of a payload at the sample's time."""
         key = (*self._key, sample.key_ns, sample.occurrence)
-        moment = Moment(key, sample.log_ns, self._tally, self._context)
+        moment = Moment(key, sample.log_ns, self._tally, self._context, self._source_hz)
         if isinstance(payload, Cones):
             assert isinstance(self._step, ConeStep)
             return self._step.on_cones(payload, moment)
@@ -125,12 +128,14 @@ def build_chain(
     """
     context = context or NoContext()
     stages: list[Operator] = []
+    source_hz = tally.source_hz if isinstance(tally, Tally) else None
     for label, step in steps:
+        source_hz = step.hz if isinstance(step, Rate) else source_hz
         if isinstance(step, TimeStep | SourceStep):
             clock = clocks[getattr(step, "clock", "log")]
             setup = Setup((*key, label), clock, last_ns, tally, context, *taken)
             stages.append(step.operator(setup))
             last_ns = None  # once moved or dropped, the last message is not known beforehand
         else:
-            stages.append(PayloadStage(step, (*key, label), tally, context))
+            stages.append(PayloadStage(step, (*key, label), tally, context, source_hz))
     return Chain(stages)

@@ -62,6 +62,7 @@ class StreamSummary:
             "targets": self.targets,
             "counts": {name: n for name, n in self.tally.items() if name != DROPPED},
             "facts": {name: str(fact) for name, fact in self.tally.facts.items()},
+            "figures": {name: fact.to_plain() for name, fact in self.tally.facts.items()},
             "losses": {topic: list(lost) for topic, lost in self.losses.items()},
         }
 

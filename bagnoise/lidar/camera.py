@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 WIDEST_SWEEP_DEG: Final = 120.0  # exclusive
 STEEPEST_DEG: Final = 60.0
-_FINEST_ERROR_DEG: Final = 0.001
-_COARSEST_ERROR_DEG: Final = 10.0
+FINEST_ERROR_DEG: Final = 0.001
+COARSEST_ERROR_DEG: Final = 10.0
 _ROUNDING: Final = 1e-12
 
 
@@ -99,10 +99,10 @@ def texture_for(beams: Beams, max_approx_error_deg: float, cameras: int) -> Text
             level, or an e that no texture has.
     """
     e_deg = max_approx_error_deg
-    if not _FINEST_ERROR_DEG <= e_deg <= _COARSEST_ERROR_DEG:
+    if not FINEST_ERROR_DEG <= e_deg <= COARSEST_ERROR_DEG:
         msg = (
-            f"max_approx_error_deg is {e_deg}; it must be from {_FINEST_ERROR_DEG} to"
-            f" {_COARSEST_ERROR_DEG:g}"
+            f"max_approx_error_deg is {e_deg}; it must be from {FINEST_ERROR_DEG} to"
+            f" {COARSEST_ERROR_DEG:g}"
         )
         raise UsageError(msg)
     sweep_deg = 360 / cameras if cameras > 0 else math.inf

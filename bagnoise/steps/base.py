@@ -37,7 +37,7 @@ class Tally(Counter[str]):
     def __init__(self) -> None:
         """Start empty."""
         super().__init__()
-        self.facts: dict[str, Any] = {}  # step name -> what prints as its line
+        self.facts: dict[str, Any] = {}  # step label -> what prints as its line
         self.source_hz: float | None = None  # mean rate of the stream's source
         self.warnings: list[str] = []
 
@@ -113,12 +113,14 @@ class Moment:
         log_ns: present log time of the message (delivery, after the time steps so far).
         tally: counts that go into the summary, by what they count.
         context: answers about transforms, poses and cameras, as far as the step `needs` them.
+        source_hz: mean rate at which messages reach the step, where known.
     """
 
     key: tuple[int | str, ...]
     log_ns: int
     tally: Counter[str] = field(default_factory=Tally)
     context: Context = field(default_factory=NoContext)
+    source_hz: float | None = None
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -129,11 +131,6 @@ class Moment:
         """Tell the user something, once for the stream."""
         if isinstance(self.tally, Tally):
             self.tally.warn(text)
-
-    @property
-    def source_hz(self) -> float | None:
-        """Mean rate of the stream's source messages, where known."""
-        return self.tally.source_hz if isinstance(self.tally, Tally) else None
 
     def generator(self, purpose: str = "") -> np.random.Generator:
         """Return the generator of this message at this step, at its start.

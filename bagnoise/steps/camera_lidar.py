@@ -51,18 +51,36 @@ class CameraLidar(CloudStep, DepthStep):
         "source", description="per-point time; model needs pose_topic and sub_sweeps"
     )
     sub_sweeps: int = Field(
-        1, ge=1, le=3600, description="parts of a turn, each sensed from its own pose"
+        1,
+        ge=1,
+        le=3600,
+        description="parts of a turn, each sensed from its own pose; the turn starts at the stamp",
     )
     pose_topic: str | None = Field(None, description="topic of the car's pose, for sub_sweeps")
-
-    camera_topic: str | None = Field(
-        None, description="CameraInfo of a depth image that is the source"
+    map_frame: str | None = Field(
+        None, description="frame that stands still, in /tf, instead of pose_topic"
     )
+    camera_topic: str | None = Field(
+        None,
+        description="CameraInfo of the camera that took the source: needed for depth images; "
+        "nothing returns from outside its image",
+    )
+    rectified: bool = Field(
+        True, description="with camera_topic: the image is rectified (P counts), not raw (K, D)"
+    )
+
+    @property
+    def moves(self) -> bool:
+        """Whether it was told where to find the car's pose."""
+        return self.pose_topic is not None or self.map_frame is not None
 
     def needs(self) -> Needs:
         """Read transforms, poses and the camera."""
-        needs = NOTHING if self.camera_topic is None else Needs(camera_topics=(self.camera_topic,))
-        needs |= NOTHING if self.sensor_frame is None else Needs(tf=True)
+        needs = NOTHING
+        if self.camera_topic is not None:
+            needs |= Needs(tf=True, camera_topics=(self.camera_topic,))
+        if self.sensor_frame is not None or self.map_frame is not None:
+            needs |= Needs(tf=True)
         if self.mount is not None:
             needs |= self.mount.mount_needs()
         if self.pose_topic is not None:
@@ -74,16 +92,17 @@ class CameraLidar(CloudStep, DepthStep):
         found = [] if self.mount is None else self.mount.mount_problems()
         if self.sensor_frame is not None and self.mount is not None:
             found.append("give sensor_frame or mount, not both")
-        if self.sub_sweeps > 1 and self.pose_topic is None:
-            found.append("sub_sweeps needs pose_topic, e.g. /ground_truth/odom")
+        if self.pose_topic is not None and self.map_frame is not None:
+            found.append("give pose_topic or map_frame, not both")
+        if self.sub_sweeps > 1 and not self.moves:
+            found.append("sub_sweeps needs pose_topic, e.g. /ground_truth/odom, or map_frame")
         if self.time == "model" and self.sub_sweeps == 1:
             found.append(
                 "time: model needs sub_sweeps: on a snapshot it would make deskewing bend walls"
             )
-        error = self.max_approx_error_deg
-        if isinstance(error, float) and not 0 < error <= 10:  # noqa: PLR2004 - degrees
-            found.append(f"max_approx_error_deg must be above 0 and at most 10, not {error}")
-        return found
+        from bagnoise.steps.sensing_setup import problems  # noqa: PLC0415 - slow to import
+
+        return found + problems(self)
 
     def on_cloud(self, cloud: Cloud, moment: Moment) -> Cloud:
         """Sense."""

@@ -221,7 +221,7 @@ def test_camera_lidar_of_a_wall_is_the_wall(mode: str) -> None:
     elevation = np.degrees(np.arctan2(after.xyz()[seen][:, 2], np.hypot(*after.xyz()[seen].T[:2])))
     rings = after.points["ring"][seen]
     assert elevation == pytest.approx(rings * 2.0 - 15.0, abs=1e-3)
-    assert "cameras of" in str(told.facts["camera_lidar"])
+    assert "cameras of" in str(told.facts["step"])
 
 
 @pytest.mark.parametrize(
@@ -244,7 +244,14 @@ def test_what_cameras_cannot_do_is_an_error_with_the_limit(
     [
         ({"sub_sweeps": 4}, "needs pose_topic"),
         ({"time": "model"}, "needs sub_sweeps"),
-        ({"max_approx_error_deg": -1.0}, "above 0"),
+        ({"max_approx_error_deg": -1.0}, "from 0.001 to 10"),
+        ({"cameras": 3}, "120 deg"),
+        ({"model": "RS-Bpearl"}, "steep"),
+        ({"model": "Livox Avia"}, "by spinning"),
+        ({"model": "no/such.yaml"}, "no/such.yaml"),
+        ({"layout": "velodin"}, "velodin"),
+        ({"min_range_m": 50.0, "max_range_m": 5.0}, "below the farthest"),
+        ({"pose_topic": "/odom", "map_frame": "map"}, "not both"),
         ({"sensor_frame": "a", "mount": {"xyz_m": [1, 0, 0]}}, "not both"),
     ],
 )
