@@ -31,12 +31,20 @@ class Misalign(CloudStep, Mount):
 
     name: ClassVar[str] = "misalign"
     error_xyz_m: Triple = Field(NO_TRIPLE, description="constant error of position, in metres")
-    error_rpy_deg: Triple = Field(NO_TRIPLE, description="constant error of roll, pitch, yaw")
-    drift_xyz_m: Triple = Field(NO_TRIPLE, description="deviation of the drift of position")
-    drift_rpy_deg: Triple = Field(NO_TRIPLE, description="deviation of the drift of the angles")
-    drift_s: float = Field(60.0, gt=0, le=1e6, description="time over which the drift changes")
+    error_rpy_deg: Triple = Field(
+        NO_TRIPLE, description="constant error of roll, pitch, yaw, degrees"
+    )
+    drift_xyz_m: Triple = Field(NO_TRIPLE, description="deviation of its drift, in metres")
+    drift_rpy_deg: Triple = Field(NO_TRIPLE, description="deviation of its drift, in degrees")
+    drift_s: float = Field(
+        60.0, gt=0, le=1e6, description="time over which drifts change, in seconds"
+    )
     clock_s: float = Field(
-        0.0, ge=-1e6, le=1e6, description="added to the header stamp and absolute point times"
+        0.0, ge=-1e6, le=1e6, description="added to header stamp and absolute point times, in s"
+    )
+
+    drift_clock_s: float = Field(
+        0.0, ge=0, le=1e6, description="deviation of the drift of the clock, in seconds"
     )
 
     def needs(self) -> Needs:
@@ -53,17 +61,23 @@ class Misalign(CloudStep, Mount):
         error = np.array([*self.error_xyz_m, *self.error_rpy_deg])
         spread = np.array([*self.drift_xyz_m, *self.drift_rpy_deg])
         if spread.any():
-            error = error + spread * self._drift(stamp_ns, moment)
+            error = error + spread * self._drift(stamp_ns, moment, "drift", len(spread))
         if error.any() and len(cloud):
             mount = self.mounted(cloud.frame_id, stamp_ns, moment.context)
             moved = misaligned(cloud.xyz(), mount, error[:3], error[3:])
             cloud = cloud.with_xyz(moved.xyz, moved.changed)
-        if self.clock_s and cloud.stamp_ns:
-            cloud = restamped(cloud, max(0, cloud.stamp_ns + nanoseconds(self.clock_s)))
+        ahead_ns = nanoseconds(self.clock_s)
+        if self.drift_clock_s:
+            wander = float(self._drift(stamp_ns, moment, "clock", 1)[0])
+            ahead_ns += nanoseconds(self.drift_clock_s * wander)
+        if ahead_ns and cloud.stamp_ns:
+            cloud = restamped(cloud, max(0, cloud.stamp_ns + ahead_ns))
         return cloud
 
-    def _drift(self, stamp_ns: int, moment: Moment) -> NDArray[np.float64]:
+    def _drift(
+        self, stamp_ns: int, moment: Moment, what: str, components: int
+    ) -> NDArray[np.float64]:
         def knot(number: int) -> NDArray[np.float64]:
-            return keyed(*moment.key[:_STREAM_KEY], "drift", number).standard_normal(6)
+            return keyed(*moment.key[:_STREAM_KEY], what, number).standard_normal(components)
 
         return drift(stamp_ns, nanoseconds(self.drift_s), knot)
