@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from bagnoise.messages.cloud import Cloud
     from bagnoise.messages.payload import Cones
 
+_OWN_CAMERA = ("frame", "xyz_m", "rpy_deg", "horizontal_deg", "image_px")
 Size = Annotated[tuple[int, int], Field(strict=False)]
 
 
@@ -36,7 +37,7 @@ class Frustum(ConeStep, CloudStep, Mount):
     horizontal_deg: float = Field(90.0, gt=0, lt=180, description="without a topic: field of view")
     image_px: Size = Field((1280, 720), description="without a topic: width and height")
     near_m: float = Field(0.0, ge=0, description="depth greater than this, in metres")
-    far_m: float | None = Field(None, gt=0, description="depth less than this, in metres")
+    far_m: float | None = Field(None, gt=0, description="depth at most this, in metres")
     keep: Literal["inside", "outside"] = Field("inside", description="which part stays")
     misses: Misses | None = Field(
         None, description="how a dropped point is written; null: nan if organised, else removed"
@@ -51,6 +52,10 @@ class Frustum(ConeStep, CloudStep, Mount):
     def check(self) -> list[str]:
         """Check mount, size and depths."""
         found = self.mount_problems()
+        fields = type(self).model_fields  # a record of a recipe writes defaults out, too
+        own = [name for name in _OWN_CAMERA if getattr(self, name) != fields[name].default]
+        if self.camera_topic is not None and own:
+            found.append(f"give camera_topic or {', '.join(own)}, not both")
         if min(self.image_px) < 1:
             found.append("image_px must be two numbers of at least 1")
         if self.far_m is not None and self.far_m <= self.near_m:
