@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable  # noqa: TC003 - pydantic reads annotations of methods
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from bagnoise.errors import UsageError
-from bagnoise.geometry import apply, camera_from_info
+from bagnoise.geometry import apply, camera_from_info, inverse
 from bagnoise.lidar.crop import azimuths_rad, in_rings, in_sector, ranges_m, within
 from bagnoise.lidar.rings import elevations_deg
 from bagnoise.messages.cloud_misses import Misses, hits, without
@@ -17,37 +18,40 @@ from bagnoise.messages.cloud_rings import rings
 from bagnoise.steps.base import CloudStep, ConeStep, Moment
 from bagnoise.steps.context import NOTHING, Needs
 from bagnoise.steps.polar import seen_by_sensor
-from bagnoise.steps.view import View
+from bagnoise.steps.view import Mount, View
 from bagnoise.steps.world import measured_ns
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from bagnoise.messages.cloud import Cloud
     from bagnoise.messages.payload import Cones
 
 Pair = Annotated[tuple[float, float], Field(strict=False)]
 Rings = Annotated[tuple[int, ...], Field(strict=False)]
+Bound = tuple[float | None, float | None, Callable[[NDArray[Any]], NDArray[Any]]]
 
 
-class Crop(ConeStep, CloudStep):
+class Crop(ConeStep, CloudStep, Mount):
     """Keep what lies strictly within bounds, in the frame of the message.
 
-    Sectors of azimuth and rings include their borders. Elevation, azimuth and range are about the
-    frame's origin.
+    Sectors of azimuth and rings include their borders. Range, elevation and azimuth are about the
+    frame's origin, or about a sensor's frame or pose; x, y and z are always of the message's frame.
     """
 
     name: ClassVar[str] = "crop"
-    min_x_m: float | None = Field(None, description="x greater than this")
-    max_x_m: float | None = Field(None, description="x less than this")
-    min_y_m: float | None = Field(None, description="y greater than this")
-    max_y_m: float | None = Field(None, description="y less than this")
-    min_z_m: float | None = Field(None, description="z greater than this")
-    max_z_m: float | None = Field(None, description="z less than this")
-    min_range_m: float | None = Field(None, ge=0, description="range in x, y, z greater than this")
-    max_range_m: float | None = Field(None, ge=0, description="range in x, y, z less than this")
-    min_elevation_deg: float | None = Field(None, ge=-90, le=90, description="above this")
-    max_elevation_deg: float | None = Field(None, ge=-90, le=90, description="below this")
+    min_x_m: float | None = Field(None, description="x greater than this, in metres")
+    max_x_m: float | None = Field(None, description="x less than this, in metres")
+    min_y_m: float | None = Field(None, description="y greater than this, in metres")
+    max_y_m: float | None = Field(None, description="y less than this, in metres")
+    min_z_m: float | None = Field(None, description="z greater than this, in metres")
+    max_z_m: float | None = Field(None, description="z less than this, in metres")
+    min_range_m: float | None = Field(None, ge=0, description="range greater than this, in metres")
+    max_range_m: float | None = Field(None, ge=0, description="range less than this, in metres")
+    min_elevation_deg: float | None = Field(
+        None, ge=-90, le=90, description="elevation greater than this, in degrees"
+    )
+    max_elevation_deg: float | None = Field(
+        None, ge=-90, le=90, description="elevation less than this, in degrees"
+    )
     azimuth_deg: Pair | None = Field(
         None, description="from, to: counterclockwise from +x; [350, 10] is the 20 deg ahead"
     )
@@ -61,7 +65,8 @@ class Crop(ConeStep, CloudStep):
         if self.rings:
             msg = "crop by rings works on clouds; cones have none"
             raise UsageError(msg)
-        inside = self._inside(cones.xyz)
+        mount = self._mount(cones.frame_id, measured_ns(cones, moment), moment)
+        inside = self._inside(cones.xyz, mount)
         if inside.all():
             return cones
         moment.tally["cones cropped"] += int((~inside).sum())
@@ -71,29 +76,50 @@ class Crop(ConeStep, CloudStep):
         """Turn points outside into misses."""
         if not len(cloud):
             return cloud
-        inside = self._inside(cloud.xyz())
+        mount = self._mount(cloud.frame_id, cloud.stamp_ns or moment.log_ns, moment)
+        inside = self._inside(cloud.xyz(), mount)
         if self.rings:
-            inside &= in_rings(rings(cloud), self.rings)
+            origin = (0.0, 0.0, 0.0) if mount is None else mount[:3, 3]
+            inside &= in_rings(rings(cloud, origin), self.rings)
         lost = hits(cloud) & ~inside
         moment.tally["returns cropped"] += int(lost.sum())
         return without(cloud, lost, self.misses) if lost.any() else cloud
 
-    def _inside(self, xyz: NDArray[Any]) -> NDArray[np.bool_]:
+    def needs(self) -> Needs:
+        """Read the transforms where the sensor is a frame."""
+        return self.mount_needs()
+
+    def check(self) -> list[str]:
+        """Check the mount."""
+        return self.mount_problems()
+
+    def _mount(self, frame_id: str, stamp_ns: int, moment: Moment) -> NDArray[np.float64] | None:
+        if self.frame is None and not any(self.xyz_m) and not any(self.rpy_deg):
+            return None
+        return self.mounted(frame_id, stamp_ns, moment.context)
+
+    def _inside(self, xyz: NDArray[Any], mount: NDArray[np.float64] | None) -> NDArray[np.bool_]:
         inside = np.ones(len(xyz), np.bool_)
-        for low, high, value in self._bounds():
+        seen = xyz if mount is None else apply(inverse(mount), xyz)
+        for low, high, value in self._box():
             if low is not None or high is not None:
                 inside &= within(value(xyz), low, high)
+        for low, high, value in self._angles():
+            if low is not None or high is not None:
+                inside &= within(value(seen), low, high)
         if self.azimuth_deg is not None:
-            inside &= in_sector(azimuths_rad(xyz), *self.azimuth_deg)
+            inside &= in_sector(azimuths_rad(seen), *self.azimuth_deg)
         return inside
 
-    def _bounds(
-        self,
-    ) -> tuple[tuple[float | None, float | None, Callable[[NDArray[Any]], NDArray[Any]]], ...]:
+    def _box(self) -> tuple[Bound, ...]:
         return (
             (self.min_x_m, self.max_x_m, lambda xyz: xyz[:, 0]),
             (self.min_y_m, self.max_y_m, lambda xyz: xyz[:, 1]),
             (self.min_z_m, self.max_z_m, lambda xyz: xyz[:, 2]),
+        )
+
+    def _angles(self) -> tuple[Bound, ...]:
+        return (
             (self.min_range_m, self.max_range_m, ranges_m),
             (self.min_elevation_deg, self.max_elevation_deg, elevations_deg),
         )
