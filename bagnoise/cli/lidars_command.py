@@ -40,7 +40,8 @@ def _list(models: list[LidarModel]) -> None:
         table.add_column(heading)
     for heading in ("channels", "elevation deg", "Hz", "range m"):
         table.add_column(heading, justify="right")
-    table.add_column("layout")
+    for heading in ("layout", "source"):
+        table.add_column(heading)
     for model in models:
         low, high = min(model.elevations_deg), max(model.elevations_deg)
         rates = ", ".join(f"{rate:g}" for rate in model.rates_hz)
@@ -52,8 +53,17 @@ def _list(models: list[LidarModel]) -> None:
             rates,
             "{:g} to {:g}".format(*model.range_m),
             model.layout,
+            _short(model.sources),
         )
     Console(highlight=False, width=WIDE).print(table)
+
+
+def _short(sources: tuple[str, ...]) -> str:
+    """Name the repository of the first source, or its site."""
+    if not sources:
+        return ""
+    site, *path = sources[0].removeprefix("https://").split("/")
+    return "/".join(path[:2]) if site == "github.com" else site
 
 
 def _show(model: LidarModel) -> None:
