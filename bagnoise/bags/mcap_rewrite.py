@@ -164,6 +164,8 @@ class ChunkRewrite:
         for place, safe_ns in zip(places, _earliest_to_come(places), strict=True):
             self._show_up_to(place)
             self._emit_before(safe_ns)
+            if self._new.pairs and safe_ns - self._new.start_ns > CHUNK_NS:
+                self._close_new()  # no message may come for long, or none at all
             self._write_place(place)
             done += place.chunk.length
             if progress is not None:
@@ -172,7 +174,7 @@ class ChunkRewrite:
             self._show(found)
         self._take(self._edit.finish())
         self._emit_before(None)
-        self._output.add_chunk(self._new, self._compression)
+        self._close_new()
 
     def _is_verbatim(self, place: Place) -> bool:
         file, chunk = self._bag.files[place.file], place.chunk
@@ -230,9 +232,13 @@ class ChunkRewrite:
             new, time_ns = self._new, message.log_ns
             spread_ns = max(time_ns, new.end_ns) - min(time_ns, new.start_ns)
             if new.pairs and (new.size >= self._options.chunk_bytes or spread_ns > CHUNK_NS):
-                self._output.add_chunk(new, self._compression)
-                self._new = ChunkBuilder()
+                self._close_new()
             self._add_made(self._new, message)
+
+    def _close_new(self) -> None:
+        """Write the chunk of new messages, and begin another."""
+        self._output.add_chunk(self._new, self._compression)
+        self._new = ChunkBuilder()
 
     def _add_made(self, builder: ChunkBuilder, message: Message) -> None:
         """Add a message with the id that its channel has in the output."""
