@@ -12,10 +12,10 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from bagnoise.bags.generic import Reorder, check_times
-from bagnoise.bags.mcap_chunk import load, messages_of
+from bagnoise.bags.mcap_chunk import messages_of
 from bagnoise.bags.mcap_ids import FileIds
 from bagnoise.bags.mcap_output import ChunkBuilder, McapOutput, message_parts
-from bagnoise.bags.mcap_reading import Place
+from bagnoise.bags.mcap_reading import Place, borrow
 from bagnoise.bags.mcap_writer import CHUNK_NS, LIBRARY
 from bagnoise.bags.model import Message, WriteReport
 from bagnoise.bags.selection import latched_before, selected_channels
@@ -158,6 +158,7 @@ class ChunkRewrite:
         reading.on_load = self._reader.note
         self._reader.remade = {_key(p) for p in places if not self._is_verbatim(p)}
         self._reader.source = iter(reading)
+        self._reader.pool = reading.pool
         self._reader.unread = {_key(place): 1 for place in reading.places}
         total = sum(place.chunk.length for place in places)
         done = 0
@@ -253,13 +254,13 @@ class ChunkRewrite:
             for id_, count in chunk.counts.items():
                 self.report.copied[file.channels[id_].id] += count
             return
-        loan = self._reader.loans.pop(_key(place), None)
-        records = load(place.source, chunk, bytearray()) if loan is None else loan.records
+        loan = self._reader.loans.pop(_key(place), None) or borrow(place, self._reader.pool)
+        records = loan.records
         builder = ChunkBuilder()
         replaced = self._replaced.pop(_key(place), {})
         for raw in messages_of(records):
             self._add(builder, place.file, records, raw, replaced.get(raw.start, ()))
-        self._output.add_chunk(builder, self._compression, loan.release if loan else _nothing)
+        self._output.add_chunk(builder, self._compression, loan.release)
 
     def _add(
         self,
@@ -293,6 +294,7 @@ class _Shown:
         self.remade: set[Key] = set()
         self.loans: dict[Key, Loan] = {}
         self.unread: dict[Key, int] = {}
+        self.pool: list[bytearray] = []
         self._ahead: Found | None = None
 
     def note(self, loan: Loan, selected: int) -> None:
@@ -335,7 +337,3 @@ def _earliest_to_come(places: list[Place]) -> list[int]:
         earliest = min(earliest, place.chunk.start_ns)
         times.append(earliest)
     return times[::-1]
-
-
-def _nothing() -> None:
-    """Have nothing to release."""
