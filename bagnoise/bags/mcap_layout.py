@@ -228,6 +228,8 @@ def _is_complete(source: Source, layout: Layout, *, recover: bool) -> bool:
     statistics = layout.statistics
     if statistics is None:
         return False
+    if not _names_all(layout, statistics):
+        return False
     wanted = (statistics.chunk_count, statistics.attachment_count, statistics.metadata_count)
     if wanted != (len(layout.chunks), len(layout.attachments), len(layout.metadata)):
         return False
@@ -248,6 +250,16 @@ def _is_complete(source: Source, layout: Layout, *, recover: bool) -> bool:
     layout.chunks = intact
     return layout.is_lossy or (
         layout.message_count == statistics.message_count and counts_agree(layout, statistics)
+    )
+
+
+def _names_all(layout: Layout, statistics: r.StatisticsRecord) -> bool:
+    """Whether no schema or channel stands in a chunk only, where a new one could get its id.
+
+    Libmcap counts those alone that have messages: fewer than the summary names is right, too.
+    """
+    return statistics.channel_count <= len(layout.channels) and (
+        statistics.schema_count <= len(layout.schemas)
     )
 
 

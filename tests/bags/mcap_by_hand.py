@@ -105,6 +105,7 @@ class Sample:
     )
     names_in_chunk: bool = False
     names_again: bool = True
+    named_again: int | None = None  # how many of the names the summary repeats; None: all
     crc: bool = True
     summary: bool = True
     summary_crc: bool = True
@@ -167,7 +168,7 @@ class Sample:
     def _finish(self, places: list[tuple[bytes, tuple[int, int] | None]]) -> None:
         summary = b""
         if self.summary:
-            summary = b"".join(self.names) if self.names_again else b""
+            summary = b"".join(self.names[: self.named_again]) if self.names_again else b""
             for index, sizes in zip(self._indexes, self._sizes, strict=True):
                 summary += self._index_record(index, sizes) if index is not None else b""
             for extra, place in places:

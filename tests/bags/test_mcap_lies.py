@@ -7,12 +7,13 @@ whole under a second reader, through its index too.
 from __future__ import annotations
 
 import struct
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from mcap.reader import make_reader
+from mcap.reader import NonSeekingReader, make_reader
 from mcap_by_hand import (
     T0,
     Index,
@@ -30,7 +31,7 @@ from mcap_by_hand import (
 
 from bagnoise.bags import open_bag, rewrite
 from bagnoise.bags.mcap_bag import McapBag
-from bagnoise.bags.model import Channel, Message, Output, PassThrough, Schema
+from bagnoise.bags.model import Bag, Channel, Message, Output, PassThrough, Schema
 from bagnoise.errors import DamagedBagError
 
 Line = tuple[str, int, bytes]
@@ -322,6 +323,35 @@ def test_a_channel_that_stands_only_in_a_chunk(tmp_path: Path) -> None:
         sample = Sample(chunked(), names_in_chunk=True, names_again=again)
         path = sample.write(tmp_path / "x.mcap")
         assert right_or_error(path, truth(sample), tmp_path / "out.mcap")
+
+
+class Echo(PassThrough):
+    """Answers every message on a new topic."""
+
+    new = Channel(99, "/new", Schema("x/msg/T", "ros2msg", b"int8 a\n"))
+    adds = (new,)
+
+    def __init__(self, bag: Bag) -> None:
+        self.reads = frozenset(channel.id for channel in bag.channels)
+
+    def process(self, message: Message) -> list[Output]:
+        return [Output(Message(self.new, message.log_ns, message.log_ns, 0, b"echo"))]
+
+
+def test_a_silent_channel_of_a_chunk_only_is_kept_and_its_id_not_given_to_another(
+    tmp_path: Path,
+) -> None:
+    sent = [message._replace(channel=1) for message in notes(6)]
+    sample = Sample([sent[:3], sent[3:]], names_in_chunk=True, named_again=2)  # /b is left out
+    out = tmp_path / "out.mcap"
+    with open_bag(sample.write(tmp_path / "in.mcap")) as bag:
+        assert [channel.topic for channel in bag.channels] == ["/a", "/b"]
+        rewrite(bag, out, Echo(bag))
+    with out.open("rb") as stream:  # by the channels as they come in the file
+        found = [(c.topic, m.data) for _, c, m in NonSeekingReader(stream).iter_messages()]
+    assert Counter(found) == Counter(("/a", message.data) for message in sent) + Counter(
+        {("/new", b"echo"): 6}
+    )
 
 
 def test_a_schema_of_an_encoding_and_nothing_else_is_kept(tmp_path: Path) -> None:
