@@ -135,7 +135,8 @@ class Reading:
             if chunk.is_sound and not wanted.issuperset(chunk.counts):
                 raws = indexed_messages(source, chunk, records, wanted)
             else:
-                raws = [raw for raw in messages_of(records) if raw.channel_id in wanted]
+                found = messages_of(source, chunk, records)
+                raws = [raw for raw in found if raw.channel_id in wanted]
         except r.CutOffError as error:
             raise damaged(source, chunk, error) from None
         used = records.obj

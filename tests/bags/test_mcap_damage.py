@@ -19,7 +19,7 @@ from bagnoise.bags import mcap_records as r
 from bagnoise.bags import open_bag, rewrite
 from bagnoise.bags.mcap_bag import McapBag
 from bagnoise.bags.mcap_compression import CorruptChunkError, decompress
-from bagnoise.bags.mcap_layout import read_layout
+from bagnoise.bags.mcap_open import read_layout
 from bagnoise.bags.mcap_source import Source
 from bagnoise.bags.model import PassThrough
 from bagnoise.errors import BagnoiseError, DamagedBagError
