@@ -41,7 +41,9 @@ class Salvage:
         self._end = source.size
         self._known = {chunk.offset: chunk for chunk in summary.chunks}
         extras = [offset for offset, _ in (*summary.attachments, *summary.metadata)]
-        self._targets = sorted({*self._known, *extras} if summary.is_checked else ())
+        # of messages outside of chunks a summary knows no places
+        is_map = summary.is_checked and bool(self._known)
+        self._targets = sorted({*self._known, *extras} if is_map else ())
         self._is_chunked = bool(self._known)
         self._channels = {**summary.channels, **layout.channels}
 
