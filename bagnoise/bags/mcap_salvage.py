@@ -60,7 +60,7 @@ class Salvage:
             if at in self._known:
                 self._note_lost(self._known[at])
             after = self._next_sane(at + 1)
-            self._layout.warn(f"{self._source.path}: bytes {at} to {after} make no sense")
+            self._layout.warn(f"{self._source.path}: {self._describe(at, after)}")
             at = after
         self._layout.data_end = min(at, self._end)
 
@@ -138,6 +138,17 @@ class Salvage:
                     self._layout.lost.append((id_, len(times), span))
         except r.CutOffError:
             return
+
+    def _describe(self, at: int, after: int) -> str:
+        text = f"bytes {at} to {after} make no sense and are lost"
+        if self._source.peek(at, 1) != bytes((r.CHUNK,)):
+            return text
+        try:
+            head = read_head(self._source, at, self._end - at)
+        except (DamagedBagError, r.CutOffError):
+            return text
+        span = f"with messages between {head.start_ns} and {head.end_ns} ns"
+        return f"the chunk at byte {at}, {span}, is cut off or damaged, and lost to byte {after}"
 
     # what a place looks like
 

@@ -140,3 +140,15 @@ def test_what_recover_says_of_a_chunk_whose_head_is_gone(tmp_path: Path) -> None
         text = "\n".join(bag.warnings)
     assert f"bytes {start} to" in text
     assert f"topic /a: {count} messages between" in text
+
+
+def test_a_chunk_that_is_cut_off_is_named_with_its_span(tmp_path: Path) -> None:
+    whole = sample(tmp_path / "whole.mcap", KINDS["zstd"])
+    *_, (start, end, _) = chunks_of(whole)
+    with McapBag([whole]) as bag:
+        chunk = bag.files[0].layout.chunks[-1]
+    path = tmp_path / "x.mcap"
+    path.write_bytes(whole.read_bytes()[: (start + end) // 2])
+    with McapBag([path], recover=True) as bag:
+        text = "\n".join(bag.warnings)
+    assert f"chunk at byte {start}, with messages between {chunk.start_ns} and" in text
