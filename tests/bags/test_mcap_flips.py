@@ -6,11 +6,13 @@ comes out but what was hit.
 
 from __future__ import annotations
 
+import time
 import tracemalloc
 from pathlib import Path
 
 import pytest
 from damage_table import KINDS, Line, flipped, read, sample, tallies
+from mcap_by_hand import Sample, chunked
 
 from bagnoise.bags.mcap_bag import McapBag
 
@@ -152,3 +154,35 @@ def test_a_chunk_that_is_cut_off_is_named_with_its_span(tmp_path: Path) -> None:
     with McapBag([path], recover=True) as bag:
         text = "\n".join(bag.warnings)
     assert f"chunk at byte {start}, with messages between {chunk.start_ns} and" in text
+
+
+@pytest.mark.parametrize(
+    "filler", [b"\0", b"\3\0\0\0\0\0\0\0\0", b"\x81\0\0\0\0\0\0\0\0", b"\7" * 9]
+)
+@pytest.mark.parametrize("name", ["none, no summary", "not chunked"])
+def test_recover_of_a_large_hole_takes_time_in_proportion(
+    tmp_path: Path, name: str, filler: bytes
+) -> None:
+    """Whatever is in it; looking on from each of its bytes would take minutes."""
+    whole = sample(tmp_path / "whole.mcap", KINDS[name])
+    data = whole.read_bytes()
+    (first, end, _), *_ = chunks_of(whole)
+    at = end if name != "not chunked" else first
+    hole = filler * (1_000_000 // len(filler))
+    path = tmp_path / "x.mcap"
+    path.write_bytes(data[:at] + hole + data[at:-30])
+    began = time.process_time()
+    found = read(path, recover=True)
+    assert time.process_time() - began < 20
+    assert found.lines == read(whole).lines
+    with McapBag([path], recover=True) as bag:
+        assert len(bag.warnings) < 250
+
+
+def test_recover_of_a_cut_file_whose_chunk_headers_lie_about_times(tmp_path: Path) -> None:
+    by_hand = Sample(chunked(), head_lie=lambda *_: (1 << 63, 0))
+    path = by_hand.write(tmp_path / "x.mcap")
+    right = read(path).lines
+    assert right is not None
+    path.write_bytes(path.read_bytes()[:-40])
+    assert read(path, recover=True).lines == right
