@@ -147,7 +147,8 @@ class Reading:
             if chunk.is_sound and not wanted.issuperset(chunk.counts):
                 loan.raws = indexed_messages(source, chunk, records, wanted)
             else:
-                loan.raws = [raw for raw in messages_of(records) if raw.channel_id in wanted]
+                found = messages_of(source, chunk, records)
+                loan.raws = [raw for raw in found if raw.channel_id in wanted]
         except r.CutOffError as error:
             raise damaged(source, chunk, error) from None
         return loan

@@ -11,7 +11,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
-from bagnoise.bags.generic import Reorder, check_times
+from bagnoise.bags.generic import Reorder, check_times, takes_its_place
 from bagnoise.bags.mcap_chunk import messages_of
 from bagnoise.bags.mcap_ids import FileIds
 from bagnoise.bags.mcap_output import ChunkBuilder, McapOutput, message_parts
@@ -43,7 +43,7 @@ Key = tuple[int, int]  # file position, chunk offset
 
 
 def can_copy_chunks(bag: McapBag, options: WriteOptions) -> bool:
-    """Whether chunks can be copied: all are sound, in rough order, and keep their compression."""
+    """Whether chunks can be copied: some are sound, all in rough order, of the same compression."""
     if options.sort_file:
         return False
     wanted = None if options.compression == "keep" else options.compression
@@ -52,10 +52,10 @@ def can_copy_chunks(bag: McapBag, options: WriteOptions) -> bool:
         for chunk in file.layout.chunks:
             if wanted is not None and wanted != (chunk.compression or "none"):
                 return False
-            if not chunk.is_sound or chunk.start_ns < latest_ns - MAX_DISORDER_NS:
+            if chunk.start_ns < latest_ns - MAX_DISORDER_NS:
                 return False
             latest_ns = max(latest_ns, chunk.end_ns)
-    return True
+    return any(chunk.is_sound for file in bag.files for chunk in file.layout.chunks)
 
 
 class ChunkRewrite:
@@ -131,7 +131,7 @@ class ChunkRewrite:
                 self.report.copied[message.channel.id] += 1
             if message.channel.id in self._edit.reads:
                 for output in self._edit.process(message):
-                    if output.in_place and output.message.log_ns == message.log_ns:
+                    if takes_its_place(self._edit, message, output):
                         self._add_made(first, output.message)
                         self.report.written[output.message.channel.id] += 1
                     else:
@@ -209,7 +209,7 @@ class ChunkRewrite:
         )
         key = _key(loan.place)
         for output in self._edit.process(message):
-            if output.in_place and key in self._reader.remade:
+            if takes_its_place(self._edit, message, output):
                 check_times(output.message)
                 places = self._replaced.setdefault(key, {})
                 places.setdefault(raw.start, []).append(output.message)
@@ -258,7 +258,7 @@ class ChunkRewrite:
         records = loan.records
         builder = ChunkBuilder()
         replaced = self._replaced.pop(_key(place), {})
-        for raw in messages_of(records):
+        for raw in messages_of(place.source, chunk, records):
             self._add(builder, place.file, records, raw, replaced.get(raw.start, ()))
         self._output.add_chunk(builder, self._compression, loan.release)
 

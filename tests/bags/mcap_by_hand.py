@@ -68,8 +68,9 @@ def schema(id_: int, name: str, data: bytes = b"string data\n") -> bytes:
     return record(3, body + struct.pack("<I", len(data)) + data)
 
 
-def channel(id_: int, schema_id: int, topic: str) -> bytes:
-    return record(4, struct.pack("<HH", id_, schema_id) + text(topic) + text("cdr") + table({}))
+def channel(id_: int, schema_id: int, topic: str, qos: str = "") -> bytes:
+    values = table({"offered_qos_profiles": qos} if qos else {})
+    return record(4, struct.pack("<HH", id_, schema_id) + text(topic) + text("cdr") + values)
 
 
 def note(message: Note, number: int) -> bytes:
