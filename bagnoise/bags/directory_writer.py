@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from bagnoise.bags.metadata import METADATA_NAME, render_metadata
 from bagnoise.bags.sqlite_writer import SMALL_PAGE_BYTES, SqliteWriter
 from bagnoise.bags.stats import FileStats
+from bagnoise.bags.writer import LARGEST_NS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -27,6 +28,8 @@ SUFFIX = {"mcap": ".mcap", "sqlite3": ".db3"}
 
 class DirectoryWriter:
     """Starts a new storage file when the current one has its size or duration."""
+
+    largest_ns = LARGEST_NS
 
     def __init__(
         self,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from bagnoise.bags.model import Selection, Span, WriteReport
 from bagnoise.bags.selection import selected_channels, selected_messages
+from bagnoise.bags.writer import LARGEST_NS
 from bagnoise.errors import BagError
 
 if TYPE_CHECKING:
@@ -15,24 +16,38 @@ if TYPE_CHECKING:
     from bagnoise.bags.model import Bag, Channel, Edit, Message, MetadataRecord, Output, Progress
     from bagnoise.bags.writer import BagWriter
 
-LARGEST_NS = 2**63 - 1
 _HELD_BYTES = 64 << 20
 _PROGRESS_BYTES = 4 << 20
 
 
-def check_times(message: Message) -> None:
+def check_times(message: Message, largest_ns: int = LARGEST_NS) -> None:
     """Refuse a time that containers would wrap.
 
     Raises:
-        BagError: A time is below zero or at least 2**63, naming topic and value.
+        BagError: A time is below zero or beyond the largest, naming topic and value.
     """
     for name, value in (("log", message.log_ns), ("publish", message.publish_ns)):
-        if not 0 <= value <= LARGEST_NS:
+        if not 0 <= value <= largest_ns:
             msg = (
                 f"topic {message.channel.topic}: {name} time {value} ns is outside what a bag can"
-                f" hold (0 to {LARGEST_NS}); a smaller shift would be right"
+                f" hold (0 to {largest_ns}); a smaller shift would be right"
             )
             raise BagError(msg)
+
+
+def check_end(bag: Bag) -> None:
+    """Refuse a recording whose end metadata.yaml cannot say.
+
+    Raises:
+        BagError: naming its last log time.
+    """
+    span = bag.span()
+    if span is not None and span.end_ns > LARGEST_NS:
+        msg = (
+            f"{bag.path}: log time {span.end_ns} ns is outside what a rosbag2 directory can hold"
+            f" (0 to {LARGEST_NS}); a bare .mcap can"
+        )
+        raise BagError(msg)
 
 
 class Reorder:
@@ -72,6 +87,12 @@ def remaining_channels(bag: Bag, edit: Edit, selection: Selection) -> list[Chann
         for channel in selected_channels(bag, selection)
         if channel.id not in edit.replaces or channel.id in stay
     ]
+
+
+def takes_its_place(edit: Edit, message: Message, output: Output) -> bool:
+    """Whether an output stands where the message it replaces stood, among equal times too."""
+    replaced = message.channel.id in edit.replaces
+    return output.in_place and replaced and output.message.log_ns == message.log_ns
 
 
 class Rewrite:
@@ -134,7 +155,7 @@ class Rewrite:
 
     def _process(self, message: Message) -> None:
         for output in self._edit.process(message):
-            if output.in_place and output.message.log_ns == message.log_ns:
+            if takes_its_place(self._edit, message, output):
                 self._write(output.message, self.report.written)
             else:
                 self._held.push(output.message)
@@ -148,7 +169,8 @@ class Rewrite:
             self._write(message, self.report.written)
 
     def _write(self, message: Message, counts: dict[int, int]) -> None:
-        check_times(message)
+        is_copy = counts is self.report.copied
+        check_times(message, self._writer.largest_ns if is_copy else LARGEST_NS)
         self._writer.write(message)
         counts[message.channel.id] += 1
         log_ns = message.log_ns

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 from bagnoise.bags import mcap_records as r
 from bagnoise.bags.losses import Losses
-from bagnoise.bags.mcap_chunk import damaged, load, messages_of
 from bagnoise.bags.mcap_compression import crc32
-from bagnoise.bags.mcap_layout import Layout, check_data_checksum, read_layout
+from bagnoise.bags.mcap_layout import Layout
+from bagnoise.bags.mcap_open import check_data_checksum, read_layout
 from bagnoise.bags.mcap_reading import Place, Reading
 from bagnoise.bags.mcap_source import Source
+from bagnoise.bags.mcap_verify import keep_intact, verify_chunks
 from bagnoise.bags.model import (
     NO_SCHEMA,
     Attachment,
@@ -83,16 +84,21 @@ class McapBag(Bag):
         source = Source(path)
         file = McapFile(source, Layout(), {})
         self.files.append(file)
-        file.layout = read_layout(source, recover=recover)
-        if file.layout.problem:
-            self.warnings.append(f"recovered: {file.layout.problem}")
-        self.warnings += file.layout.warnings
-        file.channels = self._channels(file.layout, known)
+        file.layout = layout = read_layout(source, recover=recover)
+        if layout.problem:
+            self.warnings.append(f"recovered: {layout.problem}")
+        if recover:
+            keep_intact(source, layout)
+        elif verify:
+            verify_chunks(source, layout)
+            check_data_checksum(source, layout)
+        file.channels = self._channels(layout, known)
         self._drop_unknown(file, recover=recover)
-        if verify or recover:
-            self._check_content(file, recover=recover)
-        if verify and not recover:
-            check_data_checksum(source, file.layout)
+        if recover or verify:
+            self._check_extras(layout.attachments, file, _attachment, recover=recover)
+            self._check_extras(layout.metadata, file, _metadata, recover=recover)
+        self.warnings += layout.warnings
+        self._report_lost(file)
 
     def _channels(
         self, layout: Layout, known: dict[tuple[object, ...], Channel]
@@ -111,6 +117,14 @@ class McapBag(Bag):
             found[id_] = known.setdefault((*kind, seen[kind]), made)
         return found
 
+    def _report_lost(self, file: McapFile) -> None:
+        losses = Losses()
+        for id_, count, span in file.layout.lost:
+            name = file.channels[id_].topic if id_ in file.channels else f"of channel {id_}"
+            losses.add(name, span.start_ns, count)
+            losses.add(name, span.end_ns, 0)
+        self.warnings += losses.texts(str(file.source.path))
+
     def _drop_unknown(self, file: McapFile, *, recover: bool) -> None:
         """Refuse, or take out, messages of channels that the file does not describe."""
         for chunk in file.layout.chunks:
@@ -125,33 +139,11 @@ class McapBag(Bag):
             if not recover:
                 raise DamagedBagError(text)
             self.warnings.append(f"{text}; they are lost")
-            chunk.is_sound = False
+            chunk.is_sound = chunk.is_whole = False
             for id_ in unknown:
                 del chunk.counts[id_], chunk.spans[id_]
             chunk.settle()
         file.layout.chunks = [chunk for chunk in file.layout.chunks if chunk.counts]
-
-    def _check_content(self, file: McapFile, *, recover: bool) -> None:
-        """Decompress and check every chunk; with ``recover`` leave out what is damaged."""
-        intact = []
-        losses = Losses()
-        buffer = bytearray()
-        for chunk in file.layout.chunks:
-            try:
-                _check_chunk(file.source, chunk, buffer)
-            except DamagedBagError as error:
-                if not recover:
-                    raise
-                self.warnings.append(f"{error}; its {sum(chunk.counts.values())} messages are lost")
-                for id_, count in chunk.counts.items():
-                    losses.add(file.channels[id_].topic, chunk.spans[id_].start_ns, count)
-                    losses.add(file.channels[id_].topic, chunk.spans[id_].end_ns, 0)
-            else:
-                intact.append(chunk)
-        file.layout.chunks = intact
-        self.warnings += losses.texts(str(file.source.path))
-        self._check_extras(file.layout.attachments, file, _attachment, recover=recover)
-        self._check_extras(file.layout.metadata, file, _metadata, recover=recover)
 
     def _check_extras(
         self,
@@ -168,7 +160,7 @@ class McapBag(Bag):
             except DamagedBagError as error:
                 if not recover:
                     raise
-                self.warnings.append(f"{error}; it is lost")
+                file.layout.warn(f"{error}; it is lost")
                 places.remove(place)
 
     def __enter__(self) -> McapBag:  # noqa: PYI034 - Self is in typing only from 3.11
@@ -189,6 +181,11 @@ class McapBag(Bag):
                 for id_, count in chunk.counts.items():
                     counts[file.channels[id_].id] += count
         return counts
+
+    @property
+    def profile(self) -> str:
+        """Return what the first file says its messages are, e.g. ``ros2``."""
+        return self.files[0].layout.profile
 
     def span(self, channels: Collection[int] | None = None) -> Span | None:
         """Return first and last log time."""
@@ -288,8 +285,14 @@ class McapBag(Bag):
 
 
 def _schema(layout: Layout, channel: r.ChannelRecord) -> Schema:
+    if channel.schema_id == r.NO_SCHEMA_ID:
+        return NO_SCHEMA
     record = layout.schemas.get(channel.schema_id)
     if record is None:
+        layout.warn(
+            f"topic {channel.topic}: its schema {channel.schema_id} is not in the file; its "
+            "messages are taken as they are, without one"
+        )
         return NO_SCHEMA
     return Schema(record.name, record.encoding, record.data)
 
@@ -300,23 +303,6 @@ def _is_wanted(chunk: Chunk, wanted: set[int], start_ns: int | None, end_ns: int
         for id_, span in chunk.spans.items()
         if id_ in wanted
     )
-
-
-def _check_chunk(source: Source, chunk: Chunk, buffer: bytearray) -> None:
-    """Check a chunk's content and that its indexes count the same.
-
-    Raises:
-        DamagedBagError: they do not.
-    """
-    records = load(source, chunk, buffer)
-    try:
-        counts = Counter(raw.channel_id for raw in messages_of(records))
-    except r.CutOffError as error:
-        raise damaged(source, chunk, error) from None
-    known = {id_: count for id_, count in counts.items() if id_ in chunk.counts}
-    if known != chunk.counts:
-        msg = f"it holds {sum(known.values())} messages, its indexes say otherwise"
-        raise damaged(source, chunk, r.CutOffError(msg))
 
 
 def _attachment(source: Source, offset: int, length: int) -> Attachment:
@@ -330,7 +316,7 @@ def _attachment(source: Source, offset: int, length: int) -> Attachment:
     except r.CutOffError as error:
         msg = f"{source.path}: attachment at byte {offset}: {error}"
         raise DamagedBagError(msg) from None
-    if crc and crc != crc32(body[:-4]):
+    if crc and crc != crc32(body[: fields.at - 4]):
         msg = f"{source.path}: attachment {name!r} at byte {offset}: its checksum is wrong"
         raise DamagedBagError(msg)
     return Attachment(log_ns, create_ns, name, media_type, data)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -17,11 +19,12 @@ if TYPE_CHECKING:
 
     from bagnoise.bags.mcap_source import Source
 
-_BETWEEN_MESSAGES = frozenset({r.SCHEMA, r.CHANNEL})
-
-
+_IN_CHUNKS = frozenset({r.SCHEMA, r.CHANNEL, r.MESSAGE})
 # times, size, checksum, the name of a compression and the length of what follows
 _CHUNK_HEAD_BYTES = r.CHUNK_HEAD.size + 4 + 64 + 8
+
+
+_channel_of = attrgetter("channel_id")
 
 
 @dataclass
@@ -36,6 +39,7 @@ class Chunk:
         is_loose: records that stand in the file outside of any chunk.
         is_sound: its message indexes exist, know their channels and agree with its header, so that
             it may be copied unread.
+        is_whole: every message of it counts; else those of channels in ``counts`` do.
     """
 
     offset: int
@@ -51,6 +55,7 @@ class Chunk:
     spans: dict[int, Span] = field(default_factory=dict)
     is_loose: bool = False
     is_sound: bool = False
+    is_whole: bool = True
 
     @property
     def end(self) -> int:
@@ -86,6 +91,31 @@ class Raw(NamedTuple):
     end: int
 
 
+class ChunkHead(NamedTuple):
+    """What a chunk's record says of it; ``records_at`` is where its compressed records begin."""
+
+    start_ns: int
+    end_ns: int
+    size: int
+    crc: int
+    compression: str
+    packed_size: int
+    records_at: int
+
+
+def read_head(source: Source, offset: int, length: int) -> ChunkHead:
+    """Read the head of a chunk of this length.
+
+    Raises:
+        CutOffError: it does not fit.
+    """
+    head = r.RECORD_HEAD.size
+    fields = r.Fields(source.read(offset + head, min(length - head, _CHUNK_HEAD_BYTES)))
+    start_ns, end_ns, size, crc = fields.unpack(r.CHUNK_HEAD)
+    name, packed_size = fields.text(), fields.u64()
+    return ChunkHead(start_ns, end_ns, size, crc, name, packed_size, offset + head + fields.at)
+
+
 def load(source: Source, chunk: Chunk, buffer: bytearray) -> memoryview:
     """Read and decompress a chunk's records, and check its CRC where it carries one.
 
@@ -94,23 +124,19 @@ def load(source: Source, chunk: Chunk, buffer: bytearray) -> memoryview:
     """
     if chunk.is_loose:
         return source.read(chunk.offset, chunk.length)
-    head = r.RECORD_HEAD.size
-    fields = r.Fields(source.read(chunk.offset + head, min(chunk.length - head, _CHUNK_HEAD_BYTES)))
     try:
-        _, _, size, crc = fields.unpack(r.CHUNK_HEAD)
-        name = fields.text()
-        packed_size = fields.u64()
-        start = head + fields.at
-        if packed_size > chunk.length - start:
-            raise r.CutOffError(f"{packed_size} bytes of records do not fit it")  # noqa: EM102, TRY003, TRY301
-        if name == "" and size == packed_size:
-            records = source.read_into(buffer, chunk.offset + start, size)
+        head = read_head(source, chunk.offset, chunk.length)
+        if head.packed_size > chunk.end - head.records_at:
+            msg = f"{head.packed_size} bytes of records do not fit it"
+            raise r.CutOffError(msg)  # noqa: TRY301
+        if head.compression == "" and head.size == head.packed_size:
+            records = source.read_into(buffer, head.records_at, head.size)
         else:
-            packed = source.read_reused(chunk.offset + start, packed_size)
-            records = decompress(packed, name, size, buffer)
+            packed = source.read_reused(head.records_at, head.packed_size)
+            records = decompress(packed, head.compression, head.size, buffer)
     except (r.CutOffError, CorruptChunkError) as error:
         raise damaged(source, chunk, error) from None
-    if crc and crc32(records) != crc:
+    if head.crc and crc32(records) != head.crc:
         raise damaged(source, chunk, CorruptChunkError("its checksum is wrong"))
     return records
 
@@ -142,24 +168,44 @@ def records_of(records: memoryview) -> Iterator[tuple[int, int, int, int]]:
         at = stop
 
 
-def messages_of(records: memoryview) -> Iterator[Raw]:
-    """Yield all messages in the order in which they stand."""
-    for opcode, start, body, end in records_of(records):
-        if opcode == r.MESSAGE:
-            yield raw_message(records, start, body, end)
-        else:
-            check_opcode(opcode, start)
-
-
-def check_opcode(opcode: int, start: int) -> None:
-    """Refuse a record that is none of those that may stand between messages.
+def records_between(records: memoryview) -> Iterator[tuple[int, int, int, int]]:
+    """Yield messages and what may stand between them, as `records_of` does.
 
     Raises:
-        CutOffError: it is not; what follows has no meaning.
+        CutOffError: there is anything else: what follows has no meaning.
     """
-    if opcode not in _BETWEEN_MESSAGES and opcode < r.PRIVATE:
-        msg = f"a record of kind {opcode} at its byte {start}, among messages"
-        raise r.CutOffError(msg)
+    for opcode, start, body, end in records_of(records):
+        if opcode not in _IN_CHUNKS and opcode < r.PRIVATE:
+            msg = f"a record of kind {opcode} at its byte {start}, among messages"
+            raise r.CutOffError(msg)
+        yield opcode, start, body, end
+
+
+def messages_of(source: Source, chunk: Chunk, records: memoryview) -> list[Raw]:
+    """Find all messages in the order in which they stand.
+
+    Raises:
+        DamagedBagError: they are not as many, or not of the times, that were counted.
+    """
+    try:
+        found = [
+            raw_message(records, start, body, end)
+            for opcode, start, body, end in records_between(records)
+            if opcode == r.MESSAGE
+        ]
+        if not chunk.is_whole:
+            found = [raw for raw in found if raw.channel_id in chunk.counts]
+        counts = Counter(map(_channel_of, found))
+        if counts != chunk.counts:
+            msg = f"it holds messages {dict(counts)} by channel id, its indexes say {chunk.counts}"
+            raise r.CutOffError(msg)  # noqa: TRY301
+        times = [raw.log_ns for raw in found]
+        if found and (min(times), max(times)) != (chunk.start_ns, chunk.end_ns):
+            msg = f"it holds messages from {min(times)} to {max(times)} ns, its indexes say others"
+            raise r.CutOffError(msg)  # noqa: TRY301
+    except r.CutOffError as error:
+        raise damaged(source, chunk, error) from None
+    return found
 
 
 def raw_message(records: memoryview, start: int, body: int, end: int) -> Raw:
@@ -203,7 +249,7 @@ def _message_at(records: memoryview, offset: int, channel_id: int, log_ns: int) 
 
 
 def message_indexes(source: Source, chunk: Chunk) -> Iterator[tuple[int, int, np.ndarray]]:
-    """Yield (channel id, byte in the file, (n, 2) uint64 of time and offset) of each message index.
+    """Yield (channel id, where, (n, 2) uint64 of time and offset) of a chunk's message indexes.
 
     Raises:
         CutOffError: they are cut off.

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import zstandard
 
 DEFAULT_LEVEL = 3
-READ_COMPRESSIONS = frozenset({"", "zstd", "lz4"})
+KNOWN = frozenset({"", "zstd", "lz4"})
 MAX_CHUNK_BYTES = 1 << 30  # what is decompressed at once, whatever a chunk claims
 # zstd cannot shrink more than about this; a claim beyond it is no reason to allocate
 _MAX_RATIO = 40_000
@@ -89,7 +89,7 @@ def decompress(data: memoryview, name: str, size: int, buffer: bytearray) -> mem
     Raises:
         CorruptChunkError: it is not ``size`` bytes, or not compressed as ``name`` says.
     """
-    if name not in READ_COMPRESSIONS:
+    if name not in KNOWN:
         msg = f"unknown compression {name!r}"
         raise CorruptChunkError(msg)
     if size > MAX_CHUNK_BYTES or size > max(1, len(data)) * _MAX_RATIO + 4096:

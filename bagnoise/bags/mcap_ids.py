@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from bagnoise.bags import mcap_records as r
 from bagnoise.bags.mcap_output import channel_record
+from bagnoise.bags.model import NO_SCHEMA
 from bagnoise.errors import BagError
 
 if TYPE_CHECKING:
@@ -67,8 +68,8 @@ class FileIds:
         return record
 
     def _schema_id(self, schema: Schema) -> int:
-        if not schema.name and not schema.data:
-            return 0
+        if schema == NO_SCHEMA:
+            return r.NO_SCHEMA_ID
         for id_, known in self._schemas.items():
             if (known.name, known.encoding, known.data) == (
                 schema.name,

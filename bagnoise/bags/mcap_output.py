@@ -75,6 +75,18 @@ class _Made(NamedTuple):
     compression: str
 
 
+class _Waiting(NamedTuple):
+    """Something to write when its turn comes: a chunk being made, or what ``then`` writes."""
+
+    made: Future[_Made] | None
+    then: Callable[[], None]
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether it can be written without waiting."""
+        return self.made is None or self.made.done()
+
+
 class McapOutput:
     """Writes parts in the order they are given; chunks are compressed in threads meanwhile."""
 
@@ -83,8 +95,9 @@ class McapOutput:
         self._file = path.open("wb", buffering=1 << 16)
         self._at = 0
         self._executor = ThreadPoolExecutor(workers, "bagnoise-compress")
-        self._limit = 2 * workers
-        self._waiting: deque[tuple[Future[_Made], Callable[[], None]]] = deque()
+        self._limit = workers + 1
+        self._waiting: deque[_Waiting] = deque()
+        self._being_made = 0  # of what waits; copies cost no memory
         self._schemas: dict[int, r.SchemaRecord] = {}
         self._channels: dict[int, r.ChannelRecord] = {}
         self._chunk_indexes: list[r.ChunkIndexRecord] = []
@@ -117,13 +130,18 @@ class McapOutput:
         if not builder.pairs:
             then()
             return
-        self._waiting.append((self._executor.submit(_make_chunk, builder, how), then))
-        while len(self._waiting) > self._limit:
+        self._waiting.append(_Waiting(self._executor.submit(_make_chunk, builder, how), then))
+        self._being_made += 1
+        while self._being_made > self._limit:
             self._write_next()
 
     def copy_chunk(self, source: Source, chunk: Chunk) -> None:
-        """Write a chunk and its message indexes as they are."""
-        self._drain()
+        """Write a chunk and its message indexes as they are, after those still being made."""
+        self._waiting.append(_Waiting(None, lambda: self._copy_chunk(source, chunk)))
+        while self._waiting and self._waiting[0].is_ready:
+            self._write_next()
+
+    def _copy_chunk(self, source: Source, chunk: Chunk) -> None:
         shift = self._at - chunk.offset
         self._copy(source, chunk.offset, chunk.length + chunk.index_length)
         offsets = {id_: at + shift for id_, at in chunk.index_offsets.items()}
@@ -229,7 +247,9 @@ class McapOutput:
 
     def _write_next(self) -> None:
         future, then = self._waiting.popleft()
-        self._write_made(future.result())
+        if future is not None:
+            self._being_made -= 1
+            self._write_made(future.result())
         then()
 
     def _write_made(self, made: _Made) -> None:

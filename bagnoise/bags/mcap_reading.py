@@ -59,6 +59,21 @@ class Loan:
                 self.pool.append(self.buffer)
 
 
+def borrow(place: Place, pool: list[bytearray]) -> Loan:
+    """Load a chunk into a spare buffer, which the one holder gives back.
+
+    Raises:
+        DamagedBagError: with file and offset.
+    """
+    try:
+        buffer = pool.pop()
+    except IndexError:
+        buffer = bytearray()
+    records = load(place.source, place.chunk, buffer)
+    used = records.obj
+    return Loan(place, [], records, used if isinstance(used, bytearray) else buffer, pool, 1)
+
+
 class Found(NamedTuple):
     """A message in time order; valid until the next is asked for, unless its loan is held."""
 
@@ -124,24 +139,19 @@ class Reading:
 
     def _load(self, place: Place) -> Loan:
         """Decompress a chunk and find its wanted messages."""
-        try:
-            buffer = self.pool.pop()
-        except IndexError:
-            buffer = bytearray()
+        loan = borrow(place, self.pool)
         _, source, chunk = place
-        records = load(source, chunk, buffer)
+        records = loan.records
         wanted = self.wanted[place.file]
         try:
             if chunk.is_sound and not wanted.issuperset(chunk.counts):
-                raws = indexed_messages(source, chunk, records, wanted)
+                loan.raws = indexed_messages(source, chunk, records, wanted)
             else:
-                raws = [raw for raw in messages_of(records) if raw.channel_id in wanted]
+                found = messages_of(source, chunk, records)
+                loan.raws = [raw for raw in found if raw.channel_id in wanted]
         except r.CutOffError as error:
             raise damaged(source, chunk, error) from None
-        used = records.obj
-        return Loan(
-            place, raws, records, used if isinstance(used, bytearray) else buffer, self.pool
-        )
+        return loan
 
     def _select(self, loan: Loan) -> list[Found]:
         low = -1 if self.start_ns is None else self.start_ns
@@ -152,7 +162,7 @@ class Reading:
             for raw in loan.raws
             if low <= raw.log_ns < high
         ]
-        loan.holders += len(found) + 1
+        loan.holders += len(found)
         if self.on_load is not None:
             self.on_load(loan, len(found))
         loan.release()

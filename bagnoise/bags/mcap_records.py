@@ -13,6 +13,7 @@ MAGIC = b"\x89MCAP0\r\n"
 HEADER, FOOTER, SCHEMA, CHANNEL, MESSAGE, CHUNK, MESSAGE_INDEX, CHUNK_INDEX = range(1, 9)
 ATTACHMENT, ATTACHMENT_INDEX, STATISTICS, METADATA, METADATA_INDEX = range(9, 14)
 SUMMARY_OFFSET, DATA_END = 14, 15
+NO_SCHEMA_ID = 0
 KNOWN = frozenset(range(1, 16))
 PRIVATE = 0x80  # kinds from here on are anybody's own
 
@@ -206,8 +207,8 @@ def read_message_index(data: memoryview) -> tuple[int, memoryview]:
     """Read a message index: channel id, and (time, offset) pairs as raw bytes."""
     fields = Fields(data)
     id_, length = fields.unpack(_INDEX_HEAD)
-    if length % 16:
-        msg = f"a message index of {length} bytes is not made of pairs"
+    if length % 16 or length != len(data) - fields.at:
+        msg = f"a message index of {length} bytes is not made of pairs, or does not fill its record"
         raise CutOffError(msg)
     return id_, fields.take(length)
 

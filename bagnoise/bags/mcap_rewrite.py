@@ -11,11 +11,11 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
-from bagnoise.bags.generic import Reorder, check_times
-from bagnoise.bags.mcap_chunk import load, messages_of
+from bagnoise.bags.generic import Reorder, check_times, takes_its_place
+from bagnoise.bags.mcap_chunk import messages_of
 from bagnoise.bags.mcap_ids import FileIds
 from bagnoise.bags.mcap_output import ChunkBuilder, McapOutput, message_parts
-from bagnoise.bags.mcap_reading import Place
+from bagnoise.bags.mcap_reading import Place, borrow
 from bagnoise.bags.mcap_writer import CHUNK_NS, LIBRARY
 from bagnoise.bags.model import Message, WriteReport
 from bagnoise.bags.selection import latched_before, selected_channels
@@ -43,7 +43,7 @@ Key = tuple[int, int]  # file position, chunk offset
 
 
 def can_copy_chunks(bag: McapBag, options: WriteOptions) -> bool:
-    """Whether chunks can be copied: all are sound, in rough order, and keep their compression."""
+    """Whether chunks can be copied: some are sound, all in rough order, of the same compression."""
     if options.sort_file:
         return False
     wanted = None if options.compression == "keep" else options.compression
@@ -52,10 +52,10 @@ def can_copy_chunks(bag: McapBag, options: WriteOptions) -> bool:
         for chunk in file.layout.chunks:
             if wanted is not None and wanted != (chunk.compression or "none"):
                 return False
-            if not chunk.is_sound or chunk.start_ns < latest_ns - MAX_DISORDER_NS:
+            if chunk.start_ns < latest_ns - MAX_DISORDER_NS:
                 return False
             latest_ns = max(latest_ns, chunk.end_ns)
-    return True
+    return any(chunk.is_sound for file in bag.files for chunk in file.layout.chunks)
 
 
 class ChunkRewrite:
@@ -131,7 +131,7 @@ class ChunkRewrite:
                 self.report.copied[message.channel.id] += 1
             if message.channel.id in self._edit.reads:
                 for output in self._edit.process(message):
-                    if output.in_place and output.message.log_ns == message.log_ns:
+                    if takes_its_place(self._edit, message, output):
                         self._add_made(first, output.message)
                         self.report.written[output.message.channel.id] += 1
                     else:
@@ -158,12 +158,15 @@ class ChunkRewrite:
         reading.on_load = self._reader.note
         self._reader.remade = {_key(p) for p in places if not self._is_verbatim(p)}
         self._reader.source = iter(reading)
+        self._reader.pool = reading.pool
         self._reader.unread = {_key(place): 1 for place in reading.places}
         total = sum(place.chunk.length for place in places)
         done = 0
         for place, safe_ns in zip(places, _earliest_to_come(places), strict=True):
             self._show_up_to(place)
             self._emit_before(safe_ns)
+            if self._new.pairs and safe_ns - self._new.start_ns > CHUNK_NS:
+                self._close_new()  # no message may come for long, or none at all
             self._write_place(place)
             done += place.chunk.length
             if progress is not None:
@@ -172,7 +175,7 @@ class ChunkRewrite:
             self._show(found)
         self._take(self._edit.finish())
         self._emit_before(None)
-        self._output.add_chunk(self._new, self._compression)
+        self._close_new()
 
     def _is_verbatim(self, place: Place) -> bool:
         file, chunk = self._bag.files[place.file], place.chunk
@@ -206,7 +209,7 @@ class ChunkRewrite:
         )
         key = _key(loan.place)
         for output in self._edit.process(message):
-            if output.in_place and key in self._reader.remade:
+            if takes_its_place(self._edit, message, output):
                 check_times(output.message)
                 places = self._replaced.setdefault(key, {})
                 places.setdefault(raw.start, []).append(output.message)
@@ -230,9 +233,13 @@ class ChunkRewrite:
             new, time_ns = self._new, message.log_ns
             spread_ns = max(time_ns, new.end_ns) - min(time_ns, new.start_ns)
             if new.pairs and (new.size >= self._options.chunk_bytes or spread_ns > CHUNK_NS):
-                self._output.add_chunk(new, self._compression)
-                self._new = ChunkBuilder()
+                self._close_new()
             self._add_made(self._new, message)
+
+    def _close_new(self) -> None:
+        """Write the chunk of new messages, and begin another."""
+        self._output.add_chunk(self._new, self._compression)
+        self._new = ChunkBuilder()
 
     def _add_made(self, builder: ChunkBuilder, message: Message) -> None:
         """Add a message with the id that its channel has in the output."""
@@ -247,13 +254,13 @@ class ChunkRewrite:
             for id_, count in chunk.counts.items():
                 self.report.copied[file.channels[id_].id] += count
             return
-        loan = self._reader.loans.pop(_key(place), None)
-        records = load(place.source, chunk, bytearray()) if loan is None else loan.records
+        loan = self._reader.loans.pop(_key(place), None) or borrow(place, self._reader.pool)
+        records = loan.records
         builder = ChunkBuilder()
         replaced = self._replaced.pop(_key(place), {})
-        for raw in messages_of(records):
+        for raw in messages_of(place.source, chunk, records):
             self._add(builder, place.file, records, raw, replaced.get(raw.start, ()))
-        self._output.add_chunk(builder, self._compression, loan.release if loan else _nothing)
+        self._output.add_chunk(builder, self._compression, loan.release)
 
     def _add(
         self,
@@ -287,6 +294,7 @@ class _Shown:
         self.remade: set[Key] = set()
         self.loans: dict[Key, Loan] = {}
         self.unread: dict[Key, int] = {}
+        self.pool: list[bytearray] = []
         self._ahead: Found | None = None
 
     def note(self, loan: Loan, selected: int) -> None:
@@ -329,7 +337,3 @@ def _earliest_to_come(places: list[Place]) -> list[int]:
         earliest = min(earliest, place.chunk.start_ns)
         times.append(earliest)
     return times[::-1]
-
-
-def _nothing() -> None:
-    """Have nothing to release."""

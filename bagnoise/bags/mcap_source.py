@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-_WINDOW_BYTES = 1 << 16
+_WINDOW_BYTES = 1 << 13  # chunks are far apart: more would be read for nothing
 
 
 class _Buffers(threading.local):
@@ -55,7 +55,7 @@ class Source:
         Raises:
             DamagedBagError: the file ends before.
         """
-        if offset < 0 or offset + count > self.size:
+        if offset < 0 or count < 0 or offset + count > self.size:
             raise self.cut_off(offset, count)
         data = os.pread(self.fd, count, offset)
         while len(data) < count:  # a read of more than 2 GiB comes in parts
@@ -81,7 +81,7 @@ class Source:
         Raises:
             DamagedBagError: the file ends before.
         """
-        if offset < 0 or offset + count > self.size:
+        if offset < 0 or count < 0 or offset + count > self.size:
             raise self.cut_off(offset, count)
         if len(buffer) < count:
             buffer = bytearray(count)

@@ -8,6 +8,7 @@ from bagnoise import __version__
 from bagnoise.bags import mcap_records as r
 from bagnoise.bags.mcap_compression import ZSTD, Compression
 from bagnoise.bags.mcap_output import ChunkBuilder, McapOutput, channel_record, message_parts
+from bagnoise.bags.model import NO_SCHEMA
 from bagnoise.errors import BagError
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ MAX_ID = 0xFFFF
 
 class McapWriter:
     """Implements `bagnoise.bags.writer.BagWriter`."""
+
+    largest_ns = 2**64 - 1
 
     def __init__(
         self,
@@ -42,8 +45,8 @@ class McapWriter:
 
     def add_channel(self, channel: Channel) -> None:
         """Write a channel and its schema."""
-        schema_id = 0
-        if channel.schema.name or channel.schema.data:
+        schema_id = r.NO_SCHEMA_ID
+        if channel.schema != NO_SCHEMA:
             schema_id = self._schemas.setdefault(channel.schema, len(self._schemas) + 1)
             schema = channel.schema
             self._output.add_schema(

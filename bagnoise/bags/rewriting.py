@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from bagnoise.bags.directory_writer import DirectoryWriter, storage_name, write_metadata
-from bagnoise.bags.generic import rewrite_generic
+from bagnoise.bags.generic import check_end, rewrite_generic
 from bagnoise.bags.metadata import check_version
 from bagnoise.bags.model import MetadataRecord, Selection, WriteOptions
 from bagnoise.bags.opening import open_bag
@@ -149,6 +149,7 @@ class _Job:
             return False
         with open_bag(partial / name) as output:
             stats = describe(output, name)
+            check_end(output)
         version, custom_data = self.options.metadata_version, self.bag.custom_data
         write_metadata(partial, [stats], "mcap", version, custom_data)
         return True
@@ -205,6 +206,7 @@ class _Job:
             compression=written_compression(self.bag, self.options),
             chunk_bytes=self.options.chunk_bytes,
             workers=self.options.workers,
+            profile=getattr(self.bag, "profile", "ros2"),
         )
 
     def check(self, partial: Path) -> None:
@@ -230,8 +232,8 @@ class _Job:
 
 def written_compression(bag: Bag, options: WriteOptions) -> Compression:
     """Return how new chunks are compressed: as asked, or as most of the input's bytes are."""
-    from bagnoise.bags.mcap_compression import (  # noqa: PLC0415
-        READ_COMPRESSIONS,
+    from bagnoise.bags.mcap_compression import (  # noqa: PLC0415 - lazy
+        KNOWN,
         ZSTD,
         Compression,
         parse_compression,
@@ -242,7 +244,7 @@ def written_compression(bag: Bag, options: WriteOptions) -> Compression:
     sizes: Counter[str] = Counter()
     for file in getattr(bag, "files", ()) if bag.format == "mcap" else ():
         for chunk in file.layout.chunks:
-            if chunk.compression in READ_COMPRESSIONS:  # of others only copies can be made
+            if chunk.compression in KNOWN:
                 sizes[chunk.compression] += chunk.uncompressed_bytes
     return Compression(sizes.most_common(1)[0][0]) if sizes else ZSTD
 

@@ -126,6 +126,11 @@ class WriteErrors:
         return None
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, UnicodeEncodeError):
+            msg = (
+                f"{self._path}: sqlite3 cannot hold {error.object!a}, which is not UTF-8; MCAP can"
+            )
+            raise BagError(msg) from error
         if isinstance(error, (sqlite3.Error, OverflowError)):
             is_full = "disk is full" in str(error)
             reason = "the disk is full" if is_full else f"cannot be written: {error}"

@@ -16,6 +16,7 @@ from bagnoise.bags.sqlite_tables import (
     insert_topic,
 )
 from bagnoise.bags.stats import FileStats
+from bagnoise.bags.writer import LARGEST_NS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,6 +32,8 @@ _CACHE_KIB = 16 << 10
 
 class SqliteWriter:
     """A new database in one transaction. `warnings` name what the format cannot hold."""
+
+    largest_ns = LARGEST_NS
 
     def __init__(
         self,

@@ -8,8 +8,15 @@ if TYPE_CHECKING:
     from bagnoise.bags.model import Attachment, Channel, Message, MetadataRecord
 
 
+LARGEST_NS = 2**63 - 1  # what sqlite3 and metadata.yaml can hold, and every message we make
+
+
 class BagWriter(Protocol):
     """Writes one storage file; messages may come in any order, readers see log-time order."""
+
+    @property
+    def largest_ns(self) -> int:
+        """The latest time that can be written."""
 
     def add_channel(self, channel: Channel) -> None:
         """Announce a channel before its first message (also one that stays empty)."""

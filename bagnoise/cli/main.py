@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import io
 import signal
 import sys
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -68,6 +69,9 @@ def cli() -> None:
 def run() -> NoReturn:
     """Run a command and leave with its exit code; errors are one line, never a traceback."""
     signal.signal(signal.SIGTERM, _as_interrupt)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a topic's name may be any bytes
+            stream.reconfigure(errors="backslashreplace")
     sys.exit(exit_code(sys.argv[1:]))
 
 

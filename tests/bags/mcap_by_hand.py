@@ -68,8 +68,9 @@ def schema(id_: int, name: str, data: bytes = b"string data\n") -> bytes:
     return record(3, body + struct.pack("<I", len(data)) + data)
 
 
-def channel(id_: int, schema_id: int, topic: str) -> bytes:
-    return record(4, struct.pack("<HH", id_, schema_id) + text(topic) + text("cdr") + table({}))
+def channel(id_: int, schema_id: int, topic: str, qos: str = "") -> bytes:
+    values = table({"offered_qos_profiles": qos} if qos else {})
+    return record(4, struct.pack("<HH", id_, schema_id) + text(topic) + text("cdr") + values)
 
 
 def note(message: Note, number: int) -> bytes:
@@ -105,6 +106,7 @@ class Sample:
     )
     names_in_chunk: bool = False
     names_again: bool = True
+    named_again: int | None = None  # how many of the names the summary repeats; None: all
     crc: bool = True
     summary: bool = True
     summary_crc: bool = True
@@ -167,7 +169,7 @@ class Sample:
     def _finish(self, places: list[tuple[bytes, tuple[int, int] | None]]) -> None:
         summary = b""
         if self.summary:
-            summary = b"".join(self.names) if self.names_again else b""
+            summary = b"".join(self.names[: self.named_again]) if self.names_again else b""
             for index, sizes in zip(self._indexes, self._sizes, strict=True):
                 summary += self._index_record(index, sizes) if index is not None else b""
             for extra, place in places:

@@ -9,6 +9,7 @@ from sqlite_samples import T0, Row, Topic, write_db3
 from bagnoise.bags import open_bag
 from bagnoise.bags.generic import Reorder, rewrite_generic
 from bagnoise.bags.model import Channel, Message, Output, PassThrough, Schema
+from bagnoise.bags.writer import LARGEST_NS
 from bagnoise.errors import BagError
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ CHANNEL = Channel(1, "/a", Schema("x"))
 
 class Recorder:
     """A writer that remembers times and copies what is only lent."""
+
+    largest_ns = LARGEST_NS
 
     def __init__(self) -> None:
         self.channels: list[str] = []

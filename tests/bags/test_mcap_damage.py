@@ -1,4 +1,4 @@
-"""Damaged MCAP files: cut at every byte, a bit flipped in every byte, indexes and numbers that lie.
+"""Damaged MCAP files: cut at every byte, holes, bombs, numbers that lie.
 
 Never anything but a BagnoiseError or a right result. Where a checksum covers what is wrong and it
 is looked at, a wrong value never comes out; with ``recover`` exactly what is intact does.
@@ -19,7 +19,7 @@ from bagnoise.bags import mcap_records as r
 from bagnoise.bags import open_bag, rewrite
 from bagnoise.bags.mcap_bag import McapBag
 from bagnoise.bags.mcap_compression import CorruptChunkError, decompress
-from bagnoise.bags.mcap_layout import read_layout
+from bagnoise.bags.mcap_open import read_layout
 from bagnoise.bags.mcap_source import Source
 from bagnoise.bags.model import PassThrough
 from bagnoise.errors import BagnoiseError, DamagedBagError
@@ -66,29 +66,6 @@ def test_cut_at_every_byte(tmp_path: Path, compression: CompressionType) -> None
         recovered = outcome(cut, recover=True)
         intact = sum(count for end, count in chunks if end <= length)
         assert recovered == right[:intact] or (recovered is None and intact == 0), length
-
-
-@pytest.mark.parametrize("compression", list(CompressionType))
-def test_a_flipped_bit_in_every_byte(tmp_path: Path, compression: CompressionType) -> None:
-    whole = sample(tmp_path / "whole.mcap", compression)
-    data, right = bytearray(whole.read_bytes()), content(whole)
-    flipped = tmp_path / "flipped.mcap"
-    noticed = verified = 0
-    for at in range(len(data)):
-        data[at] ^= 1 << at % 8
-        flipped.write_bytes(data)
-        data[at] ^= 1 << at % 8
-        plain = outcome(flipped)
-        checked = outcome(flipped, verify=True)
-        noticed += plain is None
-        verified += checked is None
-        # every message is in a chunk with a checksum, and every chunk is decompressed to be read
-        assert plain is None or plain == right, at
-        assert checked is None or checked == right, at
-        recovered = outcome(flipped, recover=True)
-        assert recovered is None or set(recovered) <= set(right), at
-    assert noticed >= 0.7 * len(data)
-    assert verified >= noticed
 
 
 def lying(path: Path, tmp_path: Path, what: int, change: object) -> Path:

@@ -28,6 +28,7 @@ from mcap_samples import (
 from bagnoise.bags import open_bag, rewrite
 from bagnoise.bags.generic import rewrite_generic
 from bagnoise.bags.mcap_bag import McapBag
+from bagnoise.bags.mcap_rewrite import can_copy_chunks
 from bagnoise.bags.mcap_writer import McapWriter
 from bagnoise.bags.model import (
     Channel,
@@ -245,6 +246,36 @@ def test_new_messages_have_chunks_of_their_own_of_bounded_span(tmp_path: Path) -
         assert all(c.end_ns - c.start_ns <= 500_000_000 for c in new)
         starts = [chunk.start_ns for chunk in bag.files[0].layout.chunks]
     assert max(earlier - later for earlier, later in itertools.pairwise(starts)) <= 500_000_000
+
+
+class Greeting(PassThrough):
+    """Makes one message at the first that it sees, and none after."""
+
+    def __init__(self, bag: McapBag) -> None:
+        self.adds = (NEW,)
+        self.reads = frozenset(channel.id for channel in bag.channels)
+        self.is_said = False
+
+    def process(self, message: Message) -> list[Output]:
+        if self.is_said:
+            return []
+        self.is_said = True
+        return [Output(Message(NEW, message.log_ns + 5, message.log_ns, 0, b"hello"))]
+
+
+def test_a_new_message_that_none_follows_does_not_wait_for_the_end(tmp_path: Path) -> None:
+    times = [T0 + n * 100_000_000 for n in range(300)]
+    sent = [Sent(0, log_ns, b"x" * 100, log_ns, 0) for log_ns in times]
+    path = write_mcap(tmp_path / "in.mcap", sent, Shape(chunk_size=200), CHANNELS[:1])
+    out = tmp_path / "out.mcap"
+    with McapBag([path]) as bag:
+        rewrite(bag, out, Greeting(bag))
+    with McapBag([out]) as bag:
+        starts = [chunk.start_ns for chunk in bag.files[0].layout.chunks]
+        assert can_copy_chunks(bag, WriteOptions())
+    assert T0 + 5 in starts
+    # the chunk waits for 0.5 s, and for the source chunk that comes then
+    assert max(earlier - later for earlier, later in itertools.pairwise(starts)) <= 700_000_000
 
 
 def test_split_files_whose_ids_mean_different_things(tmp_path: Path) -> None:
