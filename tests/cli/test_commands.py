@@ -154,6 +154,7 @@ def test_an_existing_output_is_kept_unless_told(bagnoise: Command, tmp_path: Pat
     assert target.read_bytes() != LAP.read_bytes()
 
 
+@pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_run_leaves_nothing(tmp_path: Path, stop: signal.Signals) -> None:
     command = [sys.executable, "-m", "bagnoise", "augment", str(LAP), "x.mcap"]

@@ -232,6 +232,7 @@ def start(plan: Path) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, stdout=subprocess.PIPE)
 
 
+@pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
 def test_killed_it_loses_only_what_is_in_work(tmp_path: Path, how: signal.Signals) -> None:
     plan = tmp_path / "plan.yaml"
