@@ -86,6 +86,7 @@ def run(command: list[str], source: Path, scratch: Path) -> Cost:
     places = {"{in}": str(source), "{out}": str(out), "{outdir}": str(scratch / "dir")}
     argv = [places.get(word, word) for word in command]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # what pip installs is compiled, too
     start = time.perf_counter()
     child = subprocess.Popen(
         argv, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from bagnoise.bags.model import Attachment, Channel, MetadataRecord
 
 _COPY_BYTES = 1 << 22
+_MAX_WAITING = 64  # so that progress is told about when it is made
 _ATTACHMENT_HEAD = struct.Struct("<QQ")
 _U64, _U32 = struct.Struct("<Q"), struct.Struct("<I")
 
@@ -76,25 +77,26 @@ class _Made(NamedTuple):
 
 
 class _Waiting(NamedTuple):
-    """Something to write when its turn comes: a chunk being made, or what ``then`` writes."""
+    """A chunk that the writing thread has been given, and what is to be called once it is done."""
 
-    made: Future[_Made] | None
+    written: Future[None]
     then: Callable[[], None]
-
-    @property
-    def is_ready(self) -> bool:
-        """Whether it can be written without waiting."""
-        return self.made is None or self.made.done()
+    is_made: bool  # and so takes memory; copies take none
 
 
 class McapOutput:
-    """Writes parts in the order they are given; chunks are compressed in threads meanwhile."""
+    """Writes parts in the order they are given, chunks in a thread of its own.
+
+    Chunks are compressed in further threads meanwhile. The file and its indexes belong to the
+    writing thread while it has anything to do, else to the caller, who waits for it (`_drain`).
+    """
 
     def __init__(self, path: Path, *, profile: str, library: str, workers: int = 1) -> None:
         """Create the file."""
         self._file = path.open("wb", buffering=1 << 16)
         self._at = 0
         self._executor = ThreadPoolExecutor(workers, "bagnoise-compress")
+        self._writer = ThreadPoolExecutor(1, "bagnoise-write")
         self._limit = workers + 1
         self._waiting: deque[_Waiting] = deque()
         self._being_made = 0  # of what waits; copies cost no memory
@@ -126,20 +128,24 @@ class McapOutput:
         how: Compression,
         then: Callable[[], None] = lambda: None,
     ) -> None:
-        """Write a chunk that is compressed meanwhile; ``then`` is called once it has been."""
+        """Write a chunk that is compressed meanwhile.
+
+        ``then`` is called here, by a later call, once the chunk has been written.
+        """
         if not builder.pairs:
             then()
             return
-        self._waiting.append(_Waiting(self._executor.submit(_make_chunk, builder, how), then))
+        made = self._executor.submit(_make_chunk, builder, how)
+        written = self._writer.submit(lambda: self._write_made(made.result()))
+        self._waiting.append(_Waiting(written, then, is_made=True))
         self._being_made += 1
-        while self._being_made > self._limit:
-            self._write_next()
+        self._take_what_is_written()
 
     def copy_chunk(self, source: Source, chunk: Chunk) -> None:
-        """Write a chunk and its message indexes as they are, after those still being made."""
-        self._waiting.append(_Waiting(None, lambda: self._copy_chunk(source, chunk)))
-        while self._waiting and self._waiting[0].is_ready:
-            self._write_next()
+        """Write a chunk and its message indexes as they are."""
+        written = self._writer.submit(self._copy_chunk, source, chunk)
+        self._waiting.append(_Waiting(written, lambda: None, is_made=False))
+        self._take_what_is_written()
 
     def _copy_chunk(self, source: Source, chunk: Chunk) -> None:
         shift = self._at - chunk.offset
@@ -208,7 +214,7 @@ class McapOutput:
         )
         self._put(whole + head + _U32.pack(crc32(whole + head)) + r.MAGIC)
         self._file.close()
-        self._executor.shutdown()
+        self._shut_down()
 
     @property
     def span(self) -> Span | None:
@@ -220,8 +226,12 @@ class McapOutput:
 
     def abort(self) -> None:
         """Let go of the file."""
-        self._executor.shutdown(cancel_futures=True)
+        self._shut_down(cancel=True)
         self._file.close()
+
+    def _shut_down(self, *, cancel: bool = False) -> None:
+        self._executor.shutdown(cancel_futures=cancel)
+        self._writer.shutdown(cancel_futures=cancel)
 
     def _statistics(self) -> r.StatisticsRecord:
         indexes = self._chunk_indexes
@@ -243,14 +253,23 @@ class McapOutput:
 
     def _drain(self) -> None:
         while self._waiting:
-            self._write_next()
+            self._take_written()
 
-    def _write_next(self) -> None:
-        future, then = self._waiting.popleft()
-        if future is not None:
-            self._being_made -= 1
-            self._write_made(future.result())
-        then()
+    def _take_what_is_written(self) -> None:
+        """Wait while too much is waiting, and no longer."""
+        while self._waiting and (
+            self._being_made > self._limit
+            or len(self._waiting) > _MAX_WAITING
+            or self._waiting[0].written.done()
+        ):
+            self._take_written()
+
+    def _take_written(self) -> None:
+        """Wait for the next chunk to be written, and raise what went wrong with it."""
+        waiting = self._waiting.popleft()
+        self._being_made -= waiting.is_made
+        waiting.written.result()
+        waiting.then()
 
     def _write_made(self, made: _Made) -> None:
         offset = self._at

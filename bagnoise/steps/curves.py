@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -170,6 +170,7 @@ class Curve(Options):
         raise AssertionError
 
 
+@lru_cache(maxsize=256)
 def constant(value: float) -> Curve:
     """Make the curve that is the same at every range."""
     return Curve(constant=value)
