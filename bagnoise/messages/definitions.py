@@ -1,7 +1,8 @@
 """Definitions of message types that a bag does not bring: shipped, ROS's own, or a user's folder.
 
 The shipped texts lie in ``definitions/<package>/msg/<Name>.msg``; where teams use two layouts
-under one name, the other one lies in ``definitions/<package>@<variant>/msg``.
+under one name, the other one lies in ``definitions/<package>@<variant>/msg``. Those of ROS that
+bagnoise's own outputs are made of are shipped, too: loading all of ROS's takes 0.2 s.
 """
 
 from __future__ import annotations

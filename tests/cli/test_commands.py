@@ -154,6 +154,17 @@ def test_an_existing_output_is_kept_unless_told(bagnoise: Command, tmp_path: Pat
     assert target.read_bytes() != LAP.read_bytes()
 
 
+def test_the_main_job_does_not_load_all_types_of_ros(tmp_path: Path) -> None:
+    code = (
+        "import sys; from bagnoise.cli.main import exit_code; exit_code(sys.argv[1:]);"
+        "print('rosbags.typesys' in sys.modules)"
+    )
+    command = [sys.executable, "-c", code, "augment", str(LAP), str(tmp_path / "x.mcap"), "-q"]
+    done = subprocess.run(command, env=ENV, capture_output=True, text=True, check=True)
+    assert (tmp_path / "x.mcap").is_file()
+    assert done.stdout.strip() == "False"
+
+
 @pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_run_leaves_nothing(tmp_path: Path, stop: signal.Signals) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from bagnoise.errors import MessageError, UsageError
 from bagnoise.messages.definitions import definitions_from, shipped_definition
+from bagnoise.messages.ros_types import ros_definition_text
 from bagnoise.messages.schema_text import structure
 
 if TYPE_CHECKING:
@@ -101,3 +102,20 @@ def test_types_that_refer_to_each_other_end(tmp_path: Path) -> None:
     assert found is not None
     with pytest.raises(MessageError, match="circular"):
         structure(found)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "sensor_msgs/msg/PointCloud",
+        "sensor_msgs/msg/PointCloud2",
+        "visualization_msgs/msg/MarkerArray",
+        "geometry_msgs/msg/PoseWithCovariance",
+    ],
+)
+def test_shipped_types_of_ros_are_those_of_ros(name: str) -> None:
+    shipped = shipped_definition(name)
+    text = ros_definition_text(name)
+    assert shipped is not None
+    assert text is not None
+    assert shipped.data.decode() == text
