@@ -27,7 +27,7 @@ _CHUNK_HEAD_BYTES = r.CHUNK_HEAD.size + 4 + 64 + 8
 _channel_of = attrgetter("channel_id")
 
 
-@dataclass
+@dataclass(slots=True)
 class Chunk:
     """Where it is and which messages are in it, by the file's own channel ids.
 

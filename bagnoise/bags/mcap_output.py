@@ -102,7 +102,8 @@ class McapOutput:
         self._being_made = 0  # of what waits; copies cost no memory
         self._schemas: dict[int, r.SchemaRecord] = {}
         self._channels: dict[int, r.ChannelRecord] = {}
-        self._chunk_indexes: list[r.ChunkIndexRecord] = []
+        self._chunk_indexes: list[bytes] = []
+        self._span: Span | None = None
         self._attachment_indexes: list[bytes] = []
         self._metadata_indexes: list[bytes] = []
         self._counts: dict[int, int] = {}
@@ -195,7 +196,7 @@ class McapOutput:
             (r.SCHEMA, [r.build_schema(schema) for schema in self._schemas.values()]),
             (r.CHANNEL, [r.build_channel(channel) for channel in self._channels.values()]),
             (r.STATISTICS, [r.build_statistics(self._statistics())]),
-            (r.CHUNK_INDEX, [r.build_chunk_index(index) for index in self._chunk_indexes]),
+            (r.CHUNK_INDEX, self._chunk_indexes),
             (r.ATTACHMENT_INDEX, self._attachment_indexes),
             (r.METADATA_INDEX, self._metadata_indexes),
         ]
@@ -219,10 +220,7 @@ class McapOutput:
     @property
     def span(self) -> Span | None:
         """First and last log time of what has been written."""
-        indexes = self._chunk_indexes
-        if not indexes:
-            return None
-        return Span(min(i.start_ns for i in indexes), max(i.end_ns for i in indexes))
+        return self._span
 
     def abort(self) -> None:
         """Let go of the file."""
@@ -234,14 +232,13 @@ class McapOutput:
         self._writer.shutdown(cancel_futures=cancel)
 
     def _statistics(self) -> r.StatisticsRecord:
-        indexes = self._chunk_indexes
         return r.StatisticsRecord(
             sum(self._counts.values()),
             len(self._schemas),
             len(self._channels),
             len(self._attachment_indexes),
             len(self._metadata_indexes),
-            len(indexes),
+            len(self._chunk_indexes),
             self.span.start_ns if self.span else 0,
             self.span.end_ns if self.span else 0,
             {id_: self._counts.get(id_, 0) for id_ in self._channels},
@@ -296,7 +293,9 @@ class McapOutput:
         )
 
     def _note_chunk(self, index: r.ChunkIndexRecord, counts: dict[int, int]) -> None:
-        self._chunk_indexes.append(index)
+        self._chunk_indexes.append(r.build_chunk_index(index))  # bytes take the least memory
+        span = self._span or Span(index.start_ns, index.end_ns)
+        self._span = Span(min(span.start_ns, index.start_ns), max(span.end_ns, index.end_ns))
         for id_, count in counts.items():
             self._counts[id_] = self._counts.get(id_, 0) + count
 
