@@ -14,7 +14,7 @@ from bagnoise.augment.targets import VARIANT, TargetBook
 from bagnoise.errors import MessageError, UsageError
 from bagnoise.messages.cloud_labels import CLOUD_LABELS_TYPE
 from bagnoise.messages.cone_labels import LABELS_SUFFIX, LABELS_TYPE
-from bagnoise.messages.msg_text import full_type_name
+from bagnoise.messages.msg_text import full_type_name, is_ros_type
 from bagnoise.messages.registry import CLOUD_TYPE, codec_of, kind_of, shared_codec
 from bagnoise.recipe.model import step_labels
 from bagnoise.steps.base import DepthStep, TimeStep, works_on
@@ -297,4 +297,4 @@ def _as_cloud(stream: Stream, channels: Sequence[Channel]) -> Stream:
 
 
 def _same(one: str, other: str) -> bool:
-    return full_type_name(one) == full_type_name(other)
+    return one == other or is_ros_type(one, full_type_name(other))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from bagnoise.augment.pose_track import PoseTrack
 from bagnoise.augment.transforms import TransformTree
 from bagnoise.errors import ContextError, MessageError, UsageError
-from bagnoise.messages.msg_text import full_type_name
+from bagnoise.messages.msg_text import is_ros_type
 from bagnoise.messages.poses import POSE_TYPES, TF_TYPE, read_pose, read_transforms
 from bagnoise.messages.typestore import decode
 from bagnoise.steps.context import NOTHING, NoContext
@@ -118,7 +118,7 @@ def _tf_channels(bag: Bag) -> set[Channel]:
         for channel in bag.channels
         if channel.topic in {TF_TOPIC, STATIC_TOPIC}
         and channel.message_encoding == "cdr"
-        and full_type_name(channel.type_name) == TF_TYPE
+        and is_ros_type(channel.type_name, TF_TYPE)
     }
 
 
@@ -138,7 +138,4 @@ def _of_topic(bag: Bag, topic: str, what: str, types: Iterable[str]) -> set[Chan
 
 
 def _is_one_of(channel: Channel, types: Iterable[str]) -> bool:
-    try:
-        return channel.message_encoding == "cdr" and full_type_name(channel.type_name) in types
-    except MessageError:
-        return False
+    return channel.message_encoding == "cdr" and is_ros_type(channel.type_name, *types)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from bagnoise.bags.model import QOS_KEY, Channel
 from bagnoise.bags.qos import NEW_TOPIC_QOS
 from bagnoise.errors import UsageError
-from bagnoise.messages.msg_text import full_type_name
+from bagnoise.messages.msg_text import full_type_name, is_ros_type
 
 if TYPE_CHECKING:
     from bagnoise.bags.model import Bag, Schema
@@ -42,7 +42,8 @@ class TargetBook:
         name = full_type_name(type_name)
         if variant is None:
             for channel in self._bag.channels:
-                if full_type_name(channel.type_name) == name and channel.schema.data:
+                is_cdr = channel.message_encoding == "cdr" and channel.schema.data
+                if is_cdr and is_ros_type(channel.type_name, name):
                     return channel.schema
         found = self._find_definition(name, variant)
         if found is None:

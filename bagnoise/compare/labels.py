@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from bagnoise.errors import BagError
-from bagnoise.messages.msg_text import full_type_name
+from bagnoise.messages.msg_text import is_ros_type
 from bagnoise.messages.typestore import decode
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def find_labels(bag: Bag, topic: str) -> Labels | None:
     channels = {
         c.id: c
         for c in bag.channels
-        if c.topic == topic + LABELS_SUFFIX and full_type_name(c.type_name) == LABELS_TYPE
+        if c.topic == topic + LABELS_SUFFIX and is_ros_type(c.type_name, LABELS_TYPE)
     }
     if not channels:
         return None

@@ -76,6 +76,11 @@ def full_type_name(name: str) -> str:
     return name if len(parts) == 3 else f"{parts[0]}/msg/{parts[1]}"  # noqa: PLR2004
 
 
+def is_ros_type(name: str, *types: str) -> bool:
+    """Whether a schema's name means one of these types, given in full; any name may be asked."""
+    return bool(_TYPE_NAME.fullmatch(name)) and full_type_name(name) in types
+
+
 def parse_message(text: str, name: str, origin: str, first_line: int = 1) -> MessageText:
     """Read one message's text.
 

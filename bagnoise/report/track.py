@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from bagnoise.messages.msg_text import full_type_name
+from bagnoise.messages.msg_text import is_ros_type
 from bagnoise.messages.payload import ConeClass
 from bagnoise.messages.typestore import decode
 from bagnoise.report.colors import CLASSES, FAINT, SERIES
@@ -54,7 +54,7 @@ class Path(NamedTuple):
 def find_path(bag: Bag) -> Path | None:
     """Read the first topic of odometry; None without one."""
     for channel in bag.channels:
-        if full_type_name(channel.type_name) != ODOMETRY or channel.message_encoding != "cdr":
+        if not is_ros_type(channel.type_name, ODOMETRY) or channel.message_encoding != "cdr":
             continue
         rows, child = [], ""
         for message in bag.messages([channel.id]):

@@ -8,44 +8,16 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
+from cli_runs import Command
 from mcap.reader import make_reader
-
-from bagnoise.cli.main import exit_code
 
 ROOT = Path(__file__).parents[2]
 LAP = ROOT / "sample_bags" / "lap.mcap"
 SCAN = ROOT / "sample_bags" / "scan"
 ENV = {**os.environ, "PYTHONPATH": str(ROOT)}
-
-
-class Done(NamedTuple):
-    """How a command ended."""
-
-    returncode: int
-    stdout: str
-    stderr: str
-
-
-Command = Callable[..., Done]
-
-
-@pytest.fixture
-def bagnoise(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Command:
-    """Run a command in this process, which is what starting it in its own one comes to."""
-
-    def call(*arguments: str | Path, cwd: Path | None = None) -> Done:
-        if cwd is not None:
-            monkeypatch.chdir(cwd)
-        capsys.readouterr()
-        code = exit_code([str(argument) for argument in arguments])
-        return Done(code, *capsys.readouterr())
-
-    return call
 
 
 def test_the_program_starts_both_ways_and_leaves_with_its_code(tmp_path: Path) -> None:
