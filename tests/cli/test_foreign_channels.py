@@ -49,7 +49,7 @@ def _bag(tmp_path_factory: pytest.TempPathFactory) -> Path:
             for topic in (f"/foreign{number}", "/tf"):
                 channel_id = writer.register_channel(topic, encoding, id_)
                 writer.add_message(channel_id, first_ns + number, b"{}", first_ns)
-        writer.finish()
+        writer.finish()  # type: ignore[no-untyped-call]
     return path
 
 
