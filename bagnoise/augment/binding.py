@@ -105,9 +105,8 @@ def bind(
     problems += book.problems()
     if problems:
         raise UsageError("\n".join(problems))
-    return Binding(
-        tuple(binder.streams), tuple(book.adds), frozenset(book.removed), tuple(binder.warnings)
-    )
+    warnings = (*binder.warnings, *book.warnings())
+    return Binding(tuple(binder.streams), tuple(book.adds), frozenset(book.removed), warnings)
 
 
 class _Binder:

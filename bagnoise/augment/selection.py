@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from bagnoise.bags.model import Bag, Channel
 
+LATEST_NS = 2**64 - 1
+NANOSECONDS_FROM = 10**17  # 1973 in nanoseconds
 ABSOLUTE_FROM_S = 10**8  # smaller times count from the bag's start: nobody records in 1973
 
 
@@ -68,7 +70,14 @@ def _time_ns(flag: str, text: str | None, first_ns: int) -> int | None:
         msg = f"{flag} {text}: expected seconds, e.g. 2.5 from the start or 1700000000.25 absolute"
         raise UsageError(msg) from None
     offset_ns = 0 if abs(seconds) >= ABSOLUTE_FROM_S else first_ns
-    return max(0, offset_ns + round(seconds * SECOND_NS))
+    time_ns = max(0, offset_ns + round(seconds * SECOND_NS))
+    if time_ns > LATEST_NS:
+        msg = f"{flag} {text}: expected seconds, up to the year 2554, where the time of bags ends"
+        if NANOSECONDS_FROM <= seconds <= LATEST_NS:
+            whole_s, rest_ns = divmod(int(seconds), SECOND_NS)
+            msg += f"; {text} ns would be {whole_s}.{rest_ns:09d}"
+        raise UsageError(msg)
+    return time_ns
 
 
 def _matching(bag: Bag, flag: str, patterns: Sequence[str]) -> set[Channel]:

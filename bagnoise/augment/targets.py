@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from bagnoise.bags.model import Bag, Schema
     from bagnoise.messages.definitions import DefinitionFinder
 
+_ROS_TOPIC = re.compile(r"/?[A-Za-z_][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*)*")
 VARIANT = "variant"  # the type option that chooses between layouts of one name
 
 
@@ -74,6 +76,15 @@ class TargetBook:
     def removed(self) -> set[int]:
         """Ids of the bag's channels whose topic a target takes over."""
         return {channel.id for channel in self._bag.channels if self._publishers[channel.topic]}
+
+    def warnings(self) -> list[str]:
+        """Say which targets no ROS node could publish; other readers of bags take any."""
+        advice = "letters, digits, _ and / make one, e.g. /camera/cones"
+        return [
+            f"target {topic!r} is no name of a ROS topic; {advice}"
+            for topic in self._publishers
+            if not _ROS_TOPIC.fullmatch(topic)
+        ]
 
     def problems(self) -> list[str]:
         """Say which topics have too many publishers."""

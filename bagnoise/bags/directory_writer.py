@@ -8,6 +8,7 @@ from bagnoise.bags.metadata import METADATA_NAME, render_metadata
 from bagnoise.bags.sqlite_writer import SMALL_PAGE_BYTES, SqliteWriter
 from bagnoise.bags.stats import FileStats
 from bagnoise.bags.writer import LARGEST_NS
+from bagnoise.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     )
     from bagnoise.bags.writer import BagWriter
 
+MAX_SPLIT_FILES = 10_000  # readers open them all
 SUFFIX = {"mcap": ".mcap", "sqlite3": ".db3"}
 
 
@@ -56,6 +58,9 @@ class DirectoryWriter:
 
     def _start_file(self) -> None:
         number = len(self._finished)
+        if number == MAX_SPLIT_FILES:
+            msg = f"--split makes more than {MAX_SPLIT_FILES} files; a larger one would be right"
+            raise UsageError(msg)
         path = self.folder / storage_name(self._name, self._format, number)
         self._stats = FileStats(path.name)
         self._bytes = 0

@@ -96,7 +96,7 @@ class McapBag(Bag):
         self._drop_unknown(file, recover=recover)
         if recover or verify:
             self._check_extras(layout.attachments, file, _attachment, recover=recover)
-            self._check_extras(layout.metadata, file, _metadata, recover=recover)
+            self._check_extras(layout.metadata, file, _checked_metadata, recover=recover)
         self.warnings += layout.warnings
         self._report_lost(file)
 
@@ -329,3 +329,13 @@ def _metadata(source: Source, offset: int, length: int) -> MetadataRecord:
     except r.CutOffError as error:
         msg = f"{source.path}: metadata record at byte {offset}: {error}"
         raise DamagedBagError(msg) from None
+
+
+def _checked_metadata(source: Source, offset: int, length: int) -> MetadataRecord:
+    """Read a metadata record; no checksum covers it, but its text can be looked at."""
+    record = _metadata(source, offset, length)
+    for text in (record.name, *record.values, *record.values.values()):
+        if not text.isascii() and any("\udc80" <= letter <= "\udcff" for letter in text):
+            msg = f"{source.path}: metadata record at byte {offset}: {text!r} is not UTF-8"
+            raise DamagedBagError(msg)
+    return record

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import io
 import signal
 import sys
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -11,11 +10,13 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from bagnoise import __version__
+from bagnoise.cli.streams import make_lenient, open_closed_streams
 from bagnoise.errors import BagnoiseError, DamagedBagError, UsageError
 
 if TYPE_CHECKING:
     from types import FrameType
 
+_STOPPING = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 OK, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
 
 # name -> (module of bagnoise.cli, one line): loaded only when called, so that --help is quick
@@ -68,11 +69,16 @@ def cli() -> None:
 
 def run() -> NoReturn:
     """Run a command and leave with its exit code; errors are one line, never a traceback."""
-    signal.signal(signal.SIGTERM, _as_interrupt)
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # a topic's name may be any bytes
-            stream.reconfigure(errors="backslashreplace")
-    sys.exit(exit_code(sys.argv[1:]))
+    open_closed_streams()
+    for number in _STOPPING:
+        if signal.getsignal(number) != signal.SIG_IGN:  # as nohup does with SIGHUP
+            signal.signal(number, _as_interrupt)
+    failure_of_output = make_lenient()
+    code = exit_code(sys.argv[1:])
+    failure = failure_of_output()
+    if failure is not None:
+        code = _complain(BagnoiseError(failure), code or FAILED)
+    sys.exit(code)
 
 
 def exit_code(arguments: list[str]) -> int:
@@ -91,9 +97,6 @@ def exit_code(arguments: list[str]) -> int:
     except (KeyboardInterrupt, click.Abort):
         click.echo("bagnoise: interrupted; nothing was written", err=True)
         return INTERRUPTED
-    except BrokenPipeError:
-        sys.stderr.close()  # the reader of our output has gone; there is nobody to tell
-        return FAILED
     except OSError as error:
         name = f"{error.filename}: " if error.filename else ""
         return _complain(BagnoiseError(f"{name}{error.strerror or error}"), FAILED)

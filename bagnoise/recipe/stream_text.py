@@ -60,13 +60,15 @@ def _split_at_bars(words: list[str]) -> list[list[str]]:
 
 def _step(text: str, words: list[str]) -> dict[str, Any]:
     if not words:
-        raise _wrong(text, "a step is missing between two '|'")
+        raise _wrong(text, "a step is missing after a '|'")
     name, *options = words
     body: dict[str, Any] = {}
     for option in options:
         key, equals, value = option.partition("=")
         if not equals or not key:
             raise _wrong(text, f"expected option=value after step {name!r}, got {option!r}")
+        if key in body:
+            raise _wrong(text, f"step {name!r} is given {key} twice")
         body[key] = read_value(value)
     return {name: body}
 

@@ -225,10 +225,13 @@ class Shift(TimeStep):
     name: ClassVar[str] = "shift"
     log_s: float = Field(0.0, ge=-1e10, le=1e10, description="added to the log time")
     header_s: float = Field(
-        0.0, ge=-1e10, le=1e10, description="added to header stamps; 0 (unset) stamps stay"
+        0.0,
+        ge=-1e10,
+        le=1e10,
+        description="added to header stamps; those unset (0) or that would fall below 0 stay",
     )
     below_zero: Literal["error", "drop", "clamp"] = Field(
-        "error", description="what to do with a message that would come before time 0"
+        "error", description="what to do with a message whose log time would come before 0"
     )
 
     def operator(self, setup: Setup) -> Operator:

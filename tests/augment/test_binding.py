@@ -106,3 +106,9 @@ def test_header_time_without_stamps_is_warned_of(run: Run) -> None:
     messages = [cones_at(EPOCH + n * 20 * MS, stamp_ns=0) for n in range(9)]
     warnings = run(messages, "camera.rate.clock=header").summary.warnings
     assert any("no message has a header stamp" in text for text in warnings)
+
+
+def test_a_target_that_no_node_could_publish_is_told(run: Run) -> None:
+    got = run(bag(), streams=["/chatter | drop -> '/bad name!'", "/chatter | drop -> /good_1/b"])
+    (warning,) = (text for text in got.summary.warnings if "no name of a ROS topic" in text)
+    assert "'/bad name!'" in warning

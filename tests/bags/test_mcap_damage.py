@@ -250,6 +250,26 @@ def test_a_damaged_attachment_is_left_out_when_recovering(tmp_path: Path) -> Non
         assert sum(bag.counts.values()) == 9
 
 
+def test_metadata_that_is_no_text_is_told_when_verifying(tmp_path: Path) -> None:
+    whole = write_mcap(tmp_path / "w.mcap", plain_messages(5))
+    source = Source(whole)
+    places = read_layout(source).metadata
+    source.close()
+    offset, length = places[0]
+    data = bytearray(whole.read_bytes())
+    data[offset + length - 1] |= 0x80  # no checksum covers it
+    broken = tmp_path / "b.mcap"
+    broken.write_bytes(data)
+    with McapBag([broken]) as bag:  # not lost where it is only carried along
+        (record,) = bag.metadata_records()
+        assert "\udce5" in record.values["driver"]
+    with pytest.raises(DamagedBagError, match=f"metadata record at byte {offset}: .* is not UTF-8"):
+        McapBag([broken], verify=True)
+    with McapBag([broken], recover=True) as bag:
+        assert any("is not UTF-8; it is lost" in text for text in bag.warnings)
+        assert sum(bag.counts.values()) == 5
+
+
 LOOSE = Shape(chunking=False, index=IndexType.NONE, statistics=False, repeat=False)
 
 

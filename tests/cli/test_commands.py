@@ -208,3 +208,31 @@ def test_help_and_version(bagnoise: Command) -> None:
         assert bagnoise(command, "--help").returncode == 0
     assert bagnoise("--version").returncode == 0
     assert bagnoise("nosuch").returncode == 2
+
+
+@pytest.mark.parametrize("flag", ["--start", "--end"])
+@pytest.mark.parametrize("time", ["1752234570123456789", "1e11", "1e18", "1e400"])
+def test_times_that_no_bag_can_hold(
+    bagnoise: Command, tmp_path: Path, flag: str, time: str
+) -> None:
+    done = bagnoise("augment", LAP, tmp_path / "x.mcap", flag, time)
+    assert done.returncode == 2
+    assert f"{flag} {time}: expected seconds" in done.stderr
+    assert ("would be 1752234570.123456789" in done.stderr) == time.startswith("175")
+    assert not (tmp_path / "x.mcap").exists()
+
+
+def test_a_split_into_very_many_files_is_refused(bagnoise: Command, tmp_path: Path) -> None:
+    nothing = tmp_path / "nothing.yaml"
+    nothing.write_text("streams: {}\n")
+    done = bagnoise("augment", LAP, tmp_path / "x", "--recipe", nothing, "--split", "1")
+    assert done.returncode == 2
+    assert "--split makes more than 10000 files" in done.stderr
+    assert list(tmp_path.iterdir()) == [nothing]
+
+
+def test_a_dry_run_shows_no_counts(bagnoise: Command, tmp_path: Path) -> None:
+    shown = bagnoise("augment", LAP, tmp_path / "x.mcap", "--dry-run").stdout
+    assert "/camera/cones" in shown
+    assert "dropped" not in shown
+    assert " 0" not in shown.splitlines()[1]

@@ -53,9 +53,6 @@ def test_every_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None
             words[words.index("--source") + 1] = renamed["--source"]
         if words[0] == "augment" and Path(words[2]).exists():
             words.append("--overwrite")
-        if "my_recipe.yaml" in words:
-            words[1] = "my_bag"
-            words[2] = "from_recipe"
         if words[0] == "compare":
             words.remove("--check")  # the last noisy.mcap was made from another bag's recipe
         assert exit_code(words) == 0, f"{command}: {capsys.readouterr().err}"

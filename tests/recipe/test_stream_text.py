@@ -50,3 +50,8 @@ def test_what_is_not_understood_is_named(text: str, expected: str) -> None:
     with pytest.raises(RecipeError, match="--stream") as caught:
         parse_stream(text)
     assert expected in str(caught.value)
+
+
+def test_an_option_given_twice_is_an_error() -> None:
+    with pytest.raises(RecipeError, match="'latency' is given mean_s twice"):
+        parse_stream("/a | latency mean_s=1 mean_s=2 -> /b")

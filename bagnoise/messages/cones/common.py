@@ -69,9 +69,9 @@ class Holds:
         if len(self.classes) == len(CLASSES):
             return []
         sizes = np.bincount(color, minlength=len(CLASSES)) if len(color) else (0,) * len(CLASSES)
-        how = " (left out)" if self.leaves_out else ""
+        form = "{} cones (left out)" if self.leaves_out else "the color of {} cones"
         return [
-            f"{CLASS_NAMES[cone]} cones{how}"
+            form.format(CLASS_NAMES[cone])
             for cone in CLASSES
             if sizes[cone] and cone not in self.classes
         ]

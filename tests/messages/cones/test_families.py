@@ -396,7 +396,9 @@ def test_what_a_type_cannot_hold_is_named() -> None:
     assert codec_named("eufs_msgs/msg/ConeArrayWithCovariance").losses(cones)[0] == (
         "covariance of z"
     )
-    assert "big orange cones" in codec_named("fsd_common_msgs/msg/ConeDetections").losses(cones)
+    assert "the color of big orange cones" in codec_named(
+        "fsd_common_msgs/msg/ConeDetections"
+    ).losses(cones)
     flat = one_of_each(covariance=np.zeros((5, 3, 3)))
     assert codec_named("feb_msgs/msg/ConesCartesian").losses(flat) == ()
 

@@ -116,7 +116,7 @@ def test_losses_of_a_map() -> None:
     lost = cone_codec(TEAM, **TEAM_MAP).losses(sample_cones(5))
     assert lost == (
         *("z", "covariance", "class probabilities"),
-        *("small orange cones", "big orange cones"),
+        *("the color of small orange cones", "the color of big orange cones"),
     )
 
 
