@@ -31,7 +31,7 @@ def is_return(xyz: NDArray[Any]) -> NDArray[np.bool_]:
     return np.asarray(finite & ((x != 0) | (y != 0) | (z != 0)))
 
 
-class _Arms(NamedTuple):
+class Arms(NamedTuple):
     """From the sensor to its returns: x, y, z, (n,) each, their lengths, and where they are."""
 
     xyz: tuple[NDArray[np.float64], ...]
@@ -39,7 +39,7 @@ class _Arms(NamedTuple):
     hit: NDArray[np.bool_]
 
 
-def _arms(xyz: NDArray[Any], origin: NDArray[np.float64]) -> _Arms:
+def arms_of(xyz: NDArray[Any], origin: NDArray[np.float64]) -> Arms:
     """Measure columns, not rows: numpy is several times faster along them."""
     hit = is_return(xyz)
     columns = []
@@ -49,11 +49,11 @@ def _arms(xyz: NDArray[Any], origin: NDArray[np.float64]) -> _Arms:
         columns.append(column)
     x, y, z = columns
     ranges = np.sqrt(x * x + y * y + z * z)
-    return _Arms((x, y, z), ranges, hit & (ranges > 0))
+    return Arms((x, y, z), ranges, hit & (ranges > 0))
 
 
-def _stretched(
-    xyz: NDArray[Any], origin: NDArray[np.float64], arms: _Arms, to_m: NDArray[np.float64]
+def stretched(
+    xyz: NDArray[Any], origin: NDArray[np.float64], arms: Arms, to_m: NDArray[np.float64]
 ) -> Moved:
     """Give arms, where they are, new lengths, (n,)."""
     out = xyz.copy()
@@ -96,7 +96,7 @@ def range_noise(
     if angle_std_deg:
         turns = np.stack([rng.standard_normal(len(xyz)), rng.standard_normal(len(xyz))])
     origin = np.asarray(sensor_xyz, np.float64)
-    arms = _arms(xyz, origin)
+    arms = arms_of(xyz, origin)
     shift = draws * (std_m + std_per_m * arms.ranges)
     shift += np.asarray(bias_m, np.float64)
     longer = np.maximum(arms.ranges + shift, _SHORTEST_M)
@@ -104,10 +104,10 @@ def range_noise(
         arms = arms._replace(hit=arms.hit & (shift != 0))
     else:
         arms = _turned(arms, turns * np.radians(angle_std_deg))
-    return _stretched(xyz, origin, arms, longer)
+    return stretched(xyz, origin, arms, longer)
 
 
-def _turned(arms: _Arms, angles: NDArray[np.float64]) -> _Arms:
+def _turned(arms: Arms, angles: NDArray[np.float64]) -> Arms:
     """Turn arms by small angles, (2, n): across in azimuth, and in elevation."""
     x, y, z = arms.xyz
     flat = np.hypot(x, y)
@@ -120,7 +120,7 @@ def _turned(arms: _Arms, angles: NDArray[np.float64]) -> _Arms:
     new_x = x + across * left_x - along * z * left_y
     new_y = y + across * left_y + along * z * left_x
     new_z = z + along * (x * left_y - y * left_x)
-    return _Arms((new_x, new_y, new_z), np.sqrt(new_x**2 + new_y**2 + new_z**2), arms.hit)
+    return Arms((new_x, new_y, new_z), np.sqrt(new_x**2 + new_y**2 + new_z**2), arms.hit)
 
 
 def beam_biases(channels: int, std_m: float, rng: Generator) -> NDArray[np.float64]:
@@ -143,9 +143,9 @@ def quantized_ranges(xyz: NDArray[Any], sensor_xyz: ArrayLike, resolution_m: flo
     """
     _check_step("range resolution", resolution_m)
     origin = np.asarray(sensor_xyz, np.float64)
-    arms = _arms(xyz, origin)
+    arms = arms_of(xyz, origin)
     stepped = np.maximum(np.rint(arms.ranges / resolution_m), 1) * resolution_m
-    return _stretched(xyz, origin, arms, stepped)
+    return stretched(xyz, origin, arms, stepped)
 
 
 def quantized(values: NDArray[Any], step: float) -> NDArray[np.float64]:

@@ -13,6 +13,7 @@ from bagnoise.steps.detection import Detection
 from bagnoise.steps.drift import Drift
 from bagnoise.steps.false_positives import FalsePositives
 from bagnoise.steps.field_of_view import Crop, FieldOfView
+from bagnoise.steps.fog import Fog
 from bagnoise.steps.from_track import FromTrack
 from bagnoise.steps.frustum import Frustum
 from bagnoise.steps.header import Header
@@ -20,10 +21,12 @@ from bagnoise.steps.misalign import Misalign
 from bagnoise.steps.noise import Noise
 from bagnoise.steps.occlusion import Occlusion
 from bagnoise.steps.polar_noise import PolarNoiseStep
+from bagnoise.steps.precipitation import Rain, Snow
 from bagnoise.steps.sensor import Sensor
 from bagnoise.steps.shuffle import Duplicates, Shuffle
 from bagnoise.steps.stamps import SensorClock
 from bagnoise.steps.timing import Drop, Latency, Rate, Shift
+from bagnoise.steps.wet_ground import WetGround
 
 if TYPE_CHECKING:
     from bagnoise.steps.base import Step
@@ -51,6 +54,10 @@ _IN_ORDER: tuple[type[Step], ...] = (
     IntensityNoise,
     Quantize,
     Dropout,
+    Fog,
+    Rain,
+    Snow,
+    WetGround,
     Misalign,
     Rate,
     Latency,

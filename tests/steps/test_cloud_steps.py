@@ -18,8 +18,11 @@ from bagnoise.steps.cloud_dropout import Dropout
 from bagnoise.steps.cloud_noise import IntensityNoise, Quantize, RangeNoise
 from bagnoise.steps.color import Color
 from bagnoise.steps.field_of_view import Crop
+from bagnoise.steps.fog import Fog
 from bagnoise.steps.frustum import Frustum
 from bagnoise.steps.misalign import Misalign
+from bagnoise.steps.precipitation import Rain, Snow
+from bagnoise.steps.wet_ground import WetGround
 
 FLOAT32, UINT16, UINT8 = 7, 4, 2
 FIELDS = (
@@ -40,6 +43,11 @@ STEPS: list[CloudStep] = [
     Frustum(horizontal_deg=70.0, rpy_deg=(-90.0, 0.0, -90.0)),
     Crop(max_range_m=9.0, rings=(0, 1, 2)),
     Misalign(error_rpy_deg=(0.0, 0.0, 2.0), drift_xyz_m=(0.1, 0.0, 0.0)),
+    Fog(meteorological_range_m=20.0),
+    Rain(rate_mm_h=50.0),
+    Snow(rate_mm_h=3.0, returns="last"),
+    Snow(rate_mm_h=3.0, terminal_velocity_m_s=0.5),
+    WetGround(water_depth_mm=1.0, ground_plane=(0.0, 0.0, 1.0, 0.7), ground_band_m=0.5),
     Color(),
     Color(keep_layout=True),
 ]
@@ -50,6 +58,11 @@ NOTHING_ASKED: list[CloudStep] = [
     Dropout(),
     Crop(),
     Misalign(),
+    Fog(),
+    Fog(alpha_per_m=0.0, beta_per_m_sr=0.1),
+    Rain(),
+    Snow(terminal_velocity_m_s=1.0),
+    WetGround(),
 ]
 
 
