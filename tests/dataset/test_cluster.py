@@ -212,10 +212,10 @@ def test_workers_that_do_not_fit_are_named(tmp_path: Path, cluster: Cluster) -> 
     cluster.scheduler()
     for name, text in (
         ("version", OTHER_VERSION),
-        ("output", BLIND.format(str(out))),
+        ("output", BLIND.format(f"{out}/")),
         ("input", BLIND.format(str(LAP))),
     ):
-        script = tmp_path / f"{name}.py"
+        script = tmp_path / f"unfit_{name}.py"
         script.write_text(text)
         cluster.worker(str(script))
     cluster.wait_for_workers(3)
