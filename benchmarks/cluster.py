@@ -84,7 +84,8 @@ def main() -> None:
     """Print a table."""
     counts = [int(word) for word in sys.argv[1:]] or [10, 100, 1000]
     print(
-        "| engine | workers | variants | s | CPU s | CPU ms a variant | client MB |\n|---|---|---|---|---|---|---|"
+        "| engine | workers | variants | s | CPU s | CPU ms a variant | client MB |\n"
+        "|---|---|---|---|---|---|---|"
     )
     for workers in (1, 2):
         for count in counts:
