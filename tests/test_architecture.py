@@ -34,6 +34,7 @@ OWNERS = {
     "mcap": {"bags"},
     "ruamel": {"recipe", "bags", "lidar"},
     "sqlite3": {"bags"},
+    "distributed": {"dataset"},
 }
 
 

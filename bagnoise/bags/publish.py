@@ -99,7 +99,7 @@ def publish(
             check(partial)
             if fsync:
                 _fsync_tree(partial)
-            _move(partial, target, overwrite=overwrite)
+            move_into_place(partial, target, overwrite=overwrite)
             if fsync:
                 _fsync(target.parent)
     finally:
@@ -120,7 +120,12 @@ def _os_errors(partial: Path) -> Iterator[None]:
         raise BagError(msg) from error
 
 
-def _move(partial: Path, target: Path, *, overwrite: bool) -> None:
+def move_into_place(partial: Path, target: Path, *, overwrite: bool) -> None:
+    """Give a finished output on the same file system its name.
+
+    Raises:
+        BagError: without ``overwrite``, something is there; with it, what is there is no bag.
+    """
     if overwrite and os.path.lexists(target):
         _exchange(partial, target)
     else:

@@ -37,6 +37,9 @@ def _print_schema(ctx: click.Context, param: click.Parameter, value: bool) -> No
 @click.option(
     "--workers", type=click.IntRange(1, 1024), help="Processes; default: one for each usable core."
 )
+@click.option(
+    "--dask", metavar="ADDRESS", help="Make them on the Dask cluster of this scheduler, instead."
+)
 @click.option("--verify", is_flag=True, help="Check the content of what is there already, too.")
 @click.option("--fail-fast", is_flag=True, help="Stop at the first output that fails.")
 @click.option("-n", "--dry-run", is_flag=True, help="Show what would be made, make nothing.")
@@ -56,6 +59,7 @@ def command(  # noqa: PLR0913, PLR0917 - click passes one argument a parameter
     plan_path: Path,
     output: str | None,
     workers: int | None,
+    dask: str | None,
     verify: bool,  # noqa: FBT001
     fail_fast: bool,  # noqa: FBT001
     dry_run: bool,  # noqa: FBT001
@@ -69,12 +73,14 @@ def command(  # noqa: PLR0913, PLR0917 - click passes one argument a parameter
     Outputs and manifest.jsonl go into the plan's folder of outputs. Run again, it makes only what
     is missing, damaged or changed in the plan. Exit code 1 if any output failed.
     """
-    from bagnoise.dataset.engine import LocalEngine, usable_cores  # noqa: PLC0415 - slow to import
-    from bagnoise.dataset.expand import expand  # noqa: PLC0415
+    from bagnoise.dataset.expand import expand  # noqa: PLC0415 - slow to import
     from bagnoise.dataset.index import write_index  # noqa: PLC0415
     from bagnoise.dataset.load import load_plan  # noqa: PLC0415
     from bagnoise.dataset.run import look, make_dataset  # noqa: PLC0415
 
+    if dask is not None and workers is not None:
+        msg = "--workers is for this machine; on a cluster, start as many 'dask worker' as wanted"
+        raise click.UsageError(msg)
     loaded = load_plan(plan_path)
     if output is not None:
         loaded = loaded._replace(plan=loaded.plan.model_copy(update={"output": _absolute(output)}))
@@ -85,7 +91,7 @@ def command(  # noqa: PLR0913, PLR0917 - click passes one argument a parameter
     if dry_run:
         _show_plan(look(variants, loaded.output, verify=verify), as_json=as_json)
         return 0
-    engine: Engine = LocalEngine(min(workers or usable_cores(), max(1, len(variants))))
+    engine = _engine(dask, workers, len(variants))
     with _progress(variants, shown=not quiet) as watch:
         outcome = make_dataset(
             variants, loaded.output, engine, verify=verify, fail_fast=fail_fast, watch=watch
@@ -97,6 +103,16 @@ def command(  # noqa: PLR0913, PLR0917 - click passes one argument a parameter
     elif not quiet:
         click.echo(_in_words(outcome, loaded.output))
     return FAILED if outcome.failed else 0
+
+
+def _engine(dask: str | None, workers: int | None, outputs: int) -> Engine:
+    if dask is not None:
+        from bagnoise.dataset.cluster import DaskEngine  # noqa: PLC0415 - slow to import
+
+        return DaskEngine(dask)
+    from bagnoise.dataset.engine import LocalEngine, usable_cores  # noqa: PLC0415
+
+    return LocalEngine(min(workers or usable_cores(), max(1, outputs)))
 
 
 def _absolute(output: str) -> str:

@@ -101,6 +101,7 @@ def make_dataset(
             _make(todo, folder, engine, lines, outcome, fail_fast=fail_fast, watch=watch)
         finally:
             engine.stop()
+            _remove_partials(folder)  # of lost workers; whoever still writes one cannot publish it
         outcome.lines = [lines[v.name] for v in variants if v.name in lines]
         write_manifest(folder, _in_plan_order(variants, lines))
     return outcome
