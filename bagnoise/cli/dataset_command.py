@@ -92,10 +92,14 @@ def command(  # noqa: PLR0913, PLR0917 - click passes one argument a parameter
         _show_plan(look(variants, loaded.output, verify=verify), as_json=as_json)
         return 0
     engine = _engine(dask, workers, len(variants))
-    with _progress(variants, shown=not quiet) as watch:
-        outcome = make_dataset(
-            variants, loaded.output, engine, verify=verify, fail_fast=fail_fast, watch=watch
-        )
+    try:
+        with _progress(variants, shown=not quiet) as watch:
+            outcome = make_dataset(
+                variants, loaded.output, engine, verify=verify, fail_fast=fail_fast, watch=watch
+            )
+    except KeyboardInterrupt:
+        msg = "what is complete stays; the same command makes the rest"
+        raise KeyboardInterrupt(msg) from None
     if index:
         write_index(loaded.output, loaded.plan.description or plan_path.name, outcome.lines)
     if as_json:

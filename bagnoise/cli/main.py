@@ -94,8 +94,9 @@ def exit_code(arguments: list[str]) -> int:
         return _complain(error, FAILED, "--recover takes what is intact of a damaged bag")
     except BagnoiseError as error:
         return _complain(error, FAILED)
-    except (KeyboardInterrupt, click.Abort):
-        click.echo("bagnoise: interrupted; nothing was written", err=True)
+    except (KeyboardInterrupt, click.Abort) as error:
+        what = str(error.__cause__ or error) or "nothing was written"  # click wraps the interrupt
+        click.echo(f"bagnoise: interrupted; {what}", err=True)
         return INTERRUPTED
     except OSError as error:
         name = f"{error.filename}: " if error.filename else ""

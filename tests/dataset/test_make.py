@@ -246,6 +246,7 @@ def test_killed_it_loses_only_what_is_in_work(tmp_path: Path, how: signal.Signal
     _, errors = process.communicate(timeout=60)
     assert process.returncode != 0
     assert b"Traceback" not in errors
+    assert (b"what is complete stays" in errors) == (how != signal.SIGKILL)
     done = {name for name, line in read_manifest(tmp_path / "out").items()}
     assert 0 < len(done) < 60
     variants = variants_of(tmp_path / "out", "seeds: {count: 60}\n")
