@@ -115,10 +115,11 @@ def short_lap(folder: Path) -> Path:
 class Reader:
     """Someone who does all that a page says, in a folder of their own."""
 
-    def __init__(self, folder: Path, lap: Path | None = None) -> None:
-        """Make the folder; with ``lap`` that is the sample lap."""
+    def __init__(self, folder: Path, program: str, lap: Path | None = None) -> None:
+        """Make the folder, with ``lap`` as the sample lap; ``program`` runs bagnoise."""
         self.folder = folder
-        self._environment = environment_with_program(folder.parent / f"{folder.name}-bin")
+        tools = folder.parent / f"{folder.name}-bin"
+        self._environment = environment_with_program(tools, program)
         folder.mkdir()
         shutil.copytree(
             ROOT / "sample_bags", folder / "sample_bags", ignore=shutil.ignore_patterns("*.py*")

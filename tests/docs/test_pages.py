@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+import subprocess
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import click
@@ -18,7 +19,8 @@ from pages import (
     shows,
     shows_numbers,
 )
-from program import ROOT
+from program import ROOT, environment_with_program
+from warm_program import warm_program
 
 from bagnoise.cli.main import COMMANDS, cli
 from bagnoise.recipe.check import recipe_of
@@ -39,14 +41,22 @@ def left_by_datasets(folder: Path) -> None:
 LEAVES: dict[str, Callable[[Path], None]] = {"docs/datasets.md": left_by_datasets}
 
 
+@pytest.fixture(scope="module", name="program")
+def _program() -> Iterator[str]:
+    with warm_program() as command:
+        yield command
+
+
 @pytest.fixture(scope="module", name="lap")
 def _lap(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return short_lap(tmp_path_factory.mktemp("lap"))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=page_name)
-def test_all_that_a_page_says_can_be_done(page: Path, lap: Path, tmp_path: Path) -> None:
-    reader = Reader(tmp_path / "reader", None if shows_numbers(TEXTS[page]) else lap)
+def test_all_that_a_page_says_can_be_done(
+    page: Path, program: str, lap: Path, tmp_path: Path
+) -> None:
+    reader = Reader(tmp_path / "reader", program, None if shows_numbers(TEXTS[page]) else lap)
     reader.read(TEXTS[page], page_name(page))
     LEAVES.get(page_name(page), lambda _: None)(reader.folder)
 
@@ -61,7 +71,31 @@ def test_commands_are_found() -> None:
         assert len(marks) == 2 * len(fences_of(text)), page_name(page)
 
 
-def test_a_page_that_is_wrong_is_noticed(tmp_path: Path) -> None:
+def test_the_program_is_the_one_that_starts_cold(program: str, tmp_path: Path) -> None:
+    warm = Reader(tmp_path / "warm", program)
+    cold = environment_with_program(tmp_path / "cold-bin")
+    for command in (
+        "bagnoise augment sample_bags/lap.mcap {}.mcap --seed 3 --end 2; cat {}.mcap | sha256sum",
+        "bagnoise info sample_bags/lap.mcap | head -n 1",
+        "bagnoise nothing",
+        "bagnoise info missing.mcap",
+        "cd sample_bags && bagnoise info lap.mcap",
+    ):
+        ours = warm.run(command.replace("{}", "warm"))
+        theirs = subprocess.run(
+            ["bash", "-euo", "pipefail", "-c", command.replace("{}", "cold")],
+            cwd=warm.folder,
+            env=cold,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert ours.code == theirs.returncode, command
+        assert ours.stdout.replace("warm", "cold") == theirs.stdout, command
+        assert ours.stderr == theirs.stderr, command
+
+
+def test_a_page_that_is_wrong_is_noticed(program: str, tmp_path: Path) -> None:
     wrong = {
         "fails": "```sh\nbagnoise info missing.mcap\n```\n",
         "fails in a pipe": "```sh\nbagnoise info missing.mcap | cat\n```\n",
@@ -73,7 +107,7 @@ def test_a_page_that_is_wrong_is_noticed(tmp_path: Path) -> None:
         ),
     }
     for number, text in enumerate(wrong.values()):
-        reader = Reader(tmp_path / str(number))
+        reader = Reader(tmp_path / str(number), program)
         with pytest.raises(AssertionError, match=r"page\.md:1"):
             reader.read(text, "page.md")
 
