@@ -58,7 +58,8 @@ def test_all_that_a_page_says_can_be_done(
 ) -> None:
     reader = Reader(tmp_path / "reader", program, None if shows_numbers(TEXTS[page]) else lap)
     reader.read(TEXTS[page], page_name(page))
-    LEAVES.get(page_name(page), lambda _: None)(reader.folder)
+    if page_name(page) in LEAVES:
+        LEAVES[page_name(page)](reader.folder)
 
 
 def test_commands_are_found() -> None:
@@ -141,7 +142,7 @@ def test_links_lead_somewhere(page: Path) -> None:
             assert page.name == "index.md", f"{link}: a reader of the files has no such page"
             continue
         assert path.exists(), f"{page_name(page)}: {link}"
-        if anchor:
+        if anchor and path.suffix == ".md":
             assert anchor in anchors(path), f"{page_name(page)}: {link}"
 
 
