@@ -28,9 +28,9 @@ def value(given: Any) -> str:
 
 def plain(text: str) -> str:
     """Keep characters that Markdown would take for its own, outside of code."""
-    for character in "\\*_<[":
+    for character in "\\*_[":
         text = text.replace(character, "\\" + character)
-    return text
+    return text.replace("<", "&lt;")
 
 
 def paragraphs(text: str) -> str:

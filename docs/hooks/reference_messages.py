@@ -24,9 +24,29 @@ summary. *Layouts*: where teams use several under one name, the definition in th
 
 """
 OTHER = """\
-Any other type of cones can be described by a map of its fields: `source_options` or `type_options`
-with `fields` ({keys}) and `classes` (class to code). Keys lead to a list of structs or to arrays;
-see [cone perception](../cone-perception.md).
+### Any other type
+
+A map of its fields describes it, in `source_options` (to read) or `type_options` (to publish):
+`fields` ({keys}) are paths into the message; `cones` is a list of structs, or one list for each
+class, and is left out where x and y are arrays. `classes` says how each class is coded in `color`.
+PacSim's track, whose lanes are lists of their own:
+
+```yaml
+source_options:
+  fields:
+    cones: {{blue: left_lane, yellow: right_lane}}
+    x: pose.pose.position.x
+    y: pose.pose.position.y
+    header: header
+```
+
+A type whose codes are numbers:
+
+```yaml
+source_options:
+  fields: {{cones: cones, x: position.x, y: position.y, color: class_id, header: header}}
+  classes: {{blue: 0, yellow: 1, small_orange: 2, big_orange: 3}}
+```
 
 ## Clouds and depth images
 

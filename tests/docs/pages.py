@@ -28,8 +28,8 @@ from bagnoise.cli.main import exit_code
 # what a fence may need -> the tests that run it, or what it does, all the same
 NEEDS = {
     "network": ".ci/run installs bagnoise as the README says",
-    "s3": "tests/cloud",
-    "dask": "tests/dask",
+    "s3": "the tests of object stores, which start a server of their own",
+    "dask": "the tests of clusters, which start one",
 }
 SHORT_LAP_S = 4
 READERS_TOOLS = ("jq", "make")  # theirs, not ours: a fence with one is left out where it lacks

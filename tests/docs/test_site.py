@@ -15,10 +15,12 @@ import pytest
 from program import ROOT
 
 from bagnoise.cli.main import COMMANDS, cli
+from bagnoise.dataset.model import Draws, Plan, Seeds
 from bagnoise.lidar.models import lidar_models
 from bagnoise.messages.definitions import shipped_types
 from bagnoise.messages.registry import cone_types
 from bagnoise.recipe.load import preset_names
+from bagnoise.recipe.model import Also, Recipe, Stream
 from bagnoise.steps.registry import STEPS
 
 NO_NETWORK = """
@@ -79,7 +81,8 @@ def test_every_command_and_option_is_there(site: Path) -> None:
         for param in command.params:
             if isinstance(param, click.Option):
                 assert all(word in part for word in param.opts), (name, param.opts)
-                assert (param.help or "").split("'")[0] in part, (name, param.opts)
+                words = re.sub(r"'(bagnoise [^']*)'", r"\1", param.help or "")
+                assert words in part, (name, param.opts)
                 options += 1
     assert options > 50
 
@@ -90,8 +93,15 @@ def test_every_step_and_option_is_there(site: Path) -> None:
         part = section(text, name)
         for option, info in step.model_fields.items():
             assert f"\n{option}\n" in part, (name, option)
-            words = re.split(r"[`_*\\<]", info.description or "")[0]
-            assert words in part, (name, option)
+            assert (info.description or "").replace("`", "") in part, (name, option)
+
+
+def test_every_option_of_recipes_and_plans_is_there(site: Path) -> None:
+    text = text_of(site, "reference/recipes.html")
+    for model in (Recipe, Stream, Also, Plan, Seeds, Draws):
+        for option, info in model.model_fields.items():
+            assert f"\n{info.alias or option}\n" in text, (model, option)
+            assert (info.description or "").replace("`", "") in text, (model, option)
 
 
 def test_limits_defaults_and_units_are_those_declared(site: Path) -> None:
