@@ -5,18 +5,19 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from bagnoise.augment.run import Options, augment
-from bagnoise.augment.selection import Cut
-from bagnoise.bags.model import WriteOptions
+from bagnoise.cli import completing
 from bagnoise.cli.parameters import byte_count, compression, flag_of, simulator_flags, split
 from bagnoise.cli.progress import progress_bar
 from bagnoise.cli.summary_table import show_summary
-from bagnoise.recipe.load import DEFAULT_PRESET, Request, load_recipe
 from bagnoise.recipe.overrides import SIMULATOR_SETTINGS, Override, parse_set
+from bagnoise.recipe.sources import DEFAULT_PRESET
+
+if TYPE_CHECKING:
+    from bagnoise.bags.model import WriteOptions
 
 
 @click.command("augment", short_help="Write a bag with simulated sensors in it.")
@@ -25,6 +26,7 @@ from bagnoise.recipe.overrides import SIMULATOR_SETTINGS, Override, parse_set
 @click.option(
     "--recipe",
     metavar="FILE|PRESET",
+    shell_complete=completing.recipes,
     help=f"What to do; default {DEFAULT_PRESET}. 'bagnoise recipe list' names the presets.",
 )
 @click.option(
@@ -34,13 +36,20 @@ from bagnoise.recipe.overrides import SIMULATOR_SETTINGS, Override, parse_set
     metavar="TEXT",
     help="A stream on one line: 'SOURCE | step option=value | step -> TARGET as TYPE'.",
 )
-@click.option("--source", "source_topic", metavar="TOPIC", help="Read this topic instead.")
+@click.option(
+    "--source",
+    "source_topic",
+    metavar="TOPIC",
+    shell_complete=completing.topics,
+    help="Read this topic instead.",
+)
 @click.option("--seed", type=int, help="Equal seeds give equal bags; default: the recipe's, or 0.")
 @click.option(
     "--set",
     "sets",
     multiple=True,
     metavar="STREAM.STEP.OPTION=VALUE",
+    shell_complete=completing.settings,
     help="Change one value of the recipe.",
 )
 @simulator_flags
@@ -48,8 +57,20 @@ from bagnoise.recipe.overrides import SIMULATOR_SETTINGS, Override, parse_set
 @click.option("--replace-target", is_flag=True, help="Let a target take over a topic of the bag.")
 @click.option("--start", metavar="TIME", help="Take messages from here on (see --end).")
 @click.option("--end", metavar="TIME", help="Up to here: seconds from the start, or absolute.")
-@click.option("--only", multiple=True, metavar="TOPIC", help="Take these topics (or a regex).")
-@click.option("--exclude", multiple=True, metavar="TOPIC", help="Leave these topics out.")
+@click.option(
+    "--only",
+    multiple=True,
+    metavar="TOPIC",
+    shell_complete=completing.topics,
+    help="Take these topics (or a regex).",
+)
+@click.option(
+    "--exclude",
+    multiple=True,
+    metavar="TOPIC",
+    shell_complete=completing.topics,
+    help="Leave these topics out.",
+)
 @click.option("--msgs", type=click.Path(path_type=Path), help="Folder of .msg files.")
 @click.option(
     "--format", "container", type=click.Choice(["mcap", "sqlite3"]), help="Default: as the input."
@@ -60,6 +81,7 @@ from bagnoise.recipe.overrides import SIMULATOR_SETTINGS, Override, parse_set
     default="keep",
     show_default=True,
     metavar="KIND",
+    shell_complete=completing.compressions,
     help="keep, zstd[:LEVEL], lz4 or none.",
 )
 @click.option("--chunk-size", type=byte_count, default="1M", show_default=True, metavar="SIZE")
@@ -110,6 +132,10 @@ def command(  # noqa: PLR0913, PLR0917 - click passes one argument a parameter
     /cones_noise_viz from /ground_truth/cones. Everything else is copied byte for byte.
     OUT is a bare MCAP if it ends in .mcap, else a rosbag2 directory.
     """
+    from bagnoise.augment.run import Options, augment  # noqa: PLC0415 - slow to import
+    from bagnoise.augment.selection import Cut  # noqa: PLC0415
+    from bagnoise.recipe.load import Request, load_recipe  # noqa: PLC0415
+
     request = Request(
         recipe=recipe,
         streams=streams,
@@ -147,6 +173,8 @@ def _simulator_overrides(rest: dict[str, Any]) -> list[Override]:
 
 
 def _write_options(rest: dict[str, Any]) -> WriteOptions:
+    from bagnoise.bags.model import WriteOptions  # noqa: PLC0415
+
     split_bytes, split_ns = rest["split"] or (None, None)
     return WriteOptions(
         format=rest["container"],

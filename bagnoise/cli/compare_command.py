@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bagnoise.cli import completing
 from bagnoise.errors import UsageError
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ Row = tuple[str, ...]
     "pairs",
     multiple=True,
     metavar="TRUTH_TOPIC=TOPIC",
+    shell_complete=completing.topics,
     help="Compare these; default: what the recorded recipe or equal names pair.",
 )
 @click.option(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bagnoise.lidar.models import find_model, lidar_models
+from bagnoise.cli import completing
 
 if TYPE_CHECKING:
     from bagnoise.lidar.model import LidarModel
@@ -17,10 +17,12 @@ WIDE = 10_000  # columns; no cell is ever cut or folded
 
 
 @click.command("lidars", short_help="List lidar models for camera_lidar.")
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=completing.lidars)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, with every beam.")
 def command(name: str | None, as_json: bool) -> None:  # noqa: FBT001
     """List the lidar models that camera_lidar can sense, or show one whole."""
+    from bagnoise.lidar.models import find_model, lidar_models  # noqa: PLC0415 - slow to import
+
     models = dict(lidar_models()) if name is None else {name: find_model(name)}
     if as_json:
         plain = [asdict(model) for model in models.values()]

@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from bagnoise import __version__
+from bagnoise.cli.first_screen import FIRST_SCREEN
 from bagnoise.cli.streams import make_lenient, open_closed_streams
 from bagnoise.errors import BagnoiseError, DamagedBagError, UsageError
 
 if TYPE_CHECKING:
     from types import FrameType
+
+    from click.shell_completion import CompletionItem
 
 _STOPPING = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 OK, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
@@ -29,6 +32,7 @@ COMMANDS = {
     "report": ("report", "Write one page that shows what was done to a bag."),
     "lidars": ("lidars", "List lidar models for the step camera_lidar."),
     "steps": ("steps", "Describe the steps that recipes are made of."),
+    "completion": ("completion", "Print a script that completes words in a shell."),
 }
 
 
@@ -53,18 +57,34 @@ class LazyGroup(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
 
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
+        """Offer the commands without importing them, and the options."""
+        from click.shell_completion import CompletionItem  # noqa: PLC0415 - only on a tab
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+        found = [
+            CompletionItem(n, help=c[1]) for n, c in COMMANDS.items() if n.startswith(incomplete)
+        ]
+        return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
+
+
+@click.group(
+    cls=LazyGroup,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.version_option(__version__, prog_name="bagnoise")
-def cli() -> None:
-    r"""Turn a clean rosbag into the recording a real car's sensors would have made.
+@click.pass_context
+def cli(ctx: click.Context) -> None:
+    """Turn a clean rosbag into the recording a real car's sensors would have made.
 
     \b
     bagnoise augment clean.mcap noisy.mcap      the main job
     bagnoise info clean.mcap                    what is in it
 
     Exit codes: 0 ok, 1 failed, 2 wrong usage or recipe (nothing written), 3 a check out of limits.
-    """
+    """  # noqa: D301 - click wants the character itself
+    if ctx.invoked_subcommand is None:
+        click.echo(FIRST_SCREEN.format(version=__version__), nl=False)
 
 
 def run() -> NoReturn:

@@ -7,11 +7,8 @@ from pathlib import Path
 
 import click
 
+from bagnoise.cli import completing
 from bagnoise.errors import UsageError
-from bagnoise.recipe.check import recipe_of
-from bagnoise.recipe.document import read_document, write_yaml
-from bagnoise.recipe.load import preset_names, preset_text, recipe_document
-from bagnoise.recipe.model import Recipe
 
 
 @click.group("recipe", short_help="List, show and check recipes.")
@@ -22,6 +19,10 @@ def command() -> None:
 @command.command("list")
 def list_presets() -> None:
     """List the shipped recipes."""
+    from bagnoise.recipe.check import recipe_of  # noqa: PLC0415 - slow to import
+    from bagnoise.recipe.document import read_document  # noqa: PLC0415
+    from bagnoise.recipe.sources import preset_names, preset_text  # noqa: PLC0415
+
     names = preset_names()
     width = max(map(len, names))
     for name in names:
@@ -30,19 +31,31 @@ def list_presets() -> None:
 
 
 @command.command("show")
-@click.argument("name", metavar="PRESET|FILE|BAG")
+@click.argument("name", metavar="PRESET|FILE|BAG", shell_complete=completing.recipes)
 @click.option("--full", is_flag=True, help="Write out every default.")
 def show(name: str, full: bool) -> None:  # noqa: FBT001
     """Print a recipe: a preset's, a file's, or the one that a bag was made with."""
+    from bagnoise.recipe.check import recipe_of  # noqa: PLC0415 - slow to import
+    from bagnoise.recipe.document import read_document, write_yaml  # noqa: PLC0415
+
     text = _recipe_text(name)
     recipe = recipe_of(read_document(text, name))
     click.echo(write_yaml(recipe.to_plain()) if full else text, nl=not text.endswith("\n"))
 
 
 @command.command("check")
-@click.argument("names", metavar="PRESET|FILE...", nargs=-1, required=True)
+@click.argument(
+    "names",
+    metavar="PRESET|FILE...",
+    nargs=-1,
+    required=True,
+    shell_complete=completing.recipes,
+)
 def check(names: tuple[str, ...]) -> None:
     """Check recipes without a bag; print every error with its line and column."""
+    from bagnoise.recipe.check import recipe_of  # noqa: PLC0415 - slow to import
+    from bagnoise.recipe.sources import recipe_document  # noqa: PLC0415
+
     for name in names:
         recipe = recipe_of(recipe_document(name))
         click.echo(f"{name}: ok, {len(recipe.streams)} streams")
@@ -51,10 +64,14 @@ def check(names: tuple[str, ...]) -> None:
 @command.command("schema")
 def schema() -> None:
     """Print the JSON schema of recipes, for editors."""
+    from bagnoise.recipe.model import Recipe  # noqa: PLC0415 - slow to import
+
     click.echo(json.dumps(Recipe.model_json_schema(by_alias=True), indent=2))
 
 
 def _recipe_text(name: str) -> str:
+    from bagnoise.recipe.sources import preset_text  # noqa: PLC0415
+
     path = Path(name)
     if path.is_dir() or (path.is_file() and path.suffix not in {".yaml", ".yml"}):
         return _recorded(path)

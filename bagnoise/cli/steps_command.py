@@ -7,20 +7,21 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bagnoise.cli import completing
 from bagnoise.errors import UsageError
 from bagnoise.recipe.problems import did_you_mean
-from bagnoise.steps.base import PAYLOAD_KINDS, TimeStep, works_on
-from bagnoise.steps.registry import STEPS
 
 if TYPE_CHECKING:
     from bagnoise.steps.base import Step
 
 
 @click.command("steps", short_help="Describe the steps that recipes are made of.")
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=completing.steps)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (schema of the options).")
 def command(name: str | None, as_json: bool) -> None:  # noqa: FBT001
     """List the steps, or describe the options of one."""
+    from bagnoise.steps.registry import STEPS  # noqa: PLC0415 - slow to import
+
     if name is not None and name not in STEPS:
         msg = f"no step {name!r}; {did_you_mean(name, STEPS)}"
         raise UsageError(msg)
@@ -37,6 +38,8 @@ def command(name: str | None, as_json: bool) -> None:  # noqa: FBT001
 
 def kinds(step: type[Step]) -> list[str]:
     """Name what a step works on."""
+    from bagnoise.steps.base import PAYLOAD_KINDS, TimeStep, works_on  # noqa: PLC0415
+
     if issubclass(step, TimeStep):
         return ["messages of any type"]
     return [kind for kind in PAYLOAD_KINDS if works_on(step, kind)]

@@ -1,17 +1,14 @@
-"""Where recipes come from: files, presets, the command line."""
+"""A recipe put together: file or preset, and what the command line adds to it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib import resources
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bagnoise.errors import UsageError
 from bagnoise.recipe.check import recipe_of
-from bagnoise.recipe.document import Document, read_document
+from bagnoise.recipe.document import Document
 from bagnoise.recipe.overrides import Override, add_labels, apply_overrides, rename_source
-from bagnoise.recipe.problems import did_you_mean
+from bagnoise.recipe.sources import DEFAULT_PRESET, preset_names, preset_text, recipe_document
 from bagnoise.recipe.stream_text import parse_stream
 
 if TYPE_CHECKING:
@@ -19,8 +16,7 @@ if TYPE_CHECKING:
 
     from bagnoise.recipe.model import Recipe
 
-DEFAULT_PRESET = "cone-noise-simulator"
-MAX_RECIPE_BYTES = 4 << 20
+__all__ = ["Request", "load_recipe", "preset_names", "preset_text", "recipe_document"]
 
 
 @dataclass(frozen=True)
@@ -34,39 +30,6 @@ class Request:
     sets: Sequence[Override] = ()
     seed: int | None = None
     labels: bool = False
-
-
-def preset_names() -> list[str]:
-    """List the shipped recipes."""
-    folder = resources.files("bagnoise") / "presets"
-    return sorted(
-        f.name.removesuffix(".yaml") for f in folder.iterdir() if f.name.endswith(".yaml")
-    )
-
-
-def preset_text(name: str) -> str:
-    """Return a shipped recipe's YAML.
-
-    Raises:
-        UsageError: there is none of this name.
-    """
-    names = preset_names()
-    if name not in names:
-        msg = f"no preset {name!r}; {did_you_mean(name, names)}"
-        raise UsageError(msg)
-    return (resources.files("bagnoise") / "presets" / f"{name}.yaml").read_text("utf-8")
-
-
-def recipe_document(name: str) -> Document:
-    """Read a recipe by file name, or else by preset name."""
-    path = Path(name)
-    if path.is_file():
-        return read_document(_read(path), name)
-    looks_like_file = path.suffix in {".yaml", ".yml"} or len(path.parts) > 1
-    if looks_like_file:
-        msg = f"no recipe file {name!r}"
-        raise UsageError(msg)
-    return read_document(preset_text(name), f"preset {name}")
 
 
 def load_recipe(request: Request) -> Recipe:
@@ -108,17 +71,3 @@ def _add_stream(document: Document, text: str) -> None:
             free, number = f"{name}_{number}", number + 1
         streams[free] = stream
         document.overrides[("streams", free)] = f"--stream {text!r}"
-
-
-def _read(path: Path) -> str:
-    try:
-        if path.stat().st_size > MAX_RECIPE_BYTES:
-            msg = f"{path}: not a recipe: larger than {MAX_RECIPE_BYTES} bytes"
-            raise UsageError(msg)
-        return path.read_text("utf-8")
-    except UnicodeDecodeError:
-        msg = f"{path}: not a recipe: not UTF-8 text"
-        raise UsageError(msg) from None
-    except OSError as error:
-        msg = f"{path}: cannot be read: {error.strerror}"
-        raise UsageError(msg) from None

@@ -62,6 +62,22 @@ def apply_overrides(document: Document, overrides: Sequence[Override]) -> None:
         raise RecipeError(problems)
 
 
+def settings_of(document: Document) -> list[str]:
+    """List the values that the steps of a recipe are given, as ``--set`` writes them."""
+    found = []
+    for name, stream in _streams(document.data).items():
+        steps: Any = stream.get("steps") if isinstance(stream, dict) else None
+        for label, index in _labels(steps):
+            body = steps[index][label.split("#", maxsplit=1)[0]]
+            options = body.items() if isinstance(body, dict) else ()
+            found += [
+                f"{name}.{label}.{option}={_as_written(value)}"
+                for option, value in options
+                if not isinstance(value, (dict, list))
+            ]
+    return found
+
+
 def rename_source(document: Document, topic: str) -> None:
     """Make every stream read another topic, where they all read one and the same."""
     streams = _streams(document.data)
@@ -78,6 +94,10 @@ def add_labels(document: Document) -> None:
     """Ask every stream for labels."""
     names = _streams(document.data)
     apply_overrides(document, [Override(f"{name}.labels", True, "--labels") for name in names])
+
+
+def _as_written(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _resolve(data: Any, target: str) -> Path:
