@@ -18,6 +18,7 @@ from bagnoise.augment.summary import Summary
 from bagnoise.bags import open_bag, rewrite
 from bagnoise.bags.model import WriteOptions
 from bagnoise.bags.publish import check_target
+from bagnoise.bags.remote_path import location
 from bagnoise.messages.definitions import definition_finder
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def augment(
         BagnoiseError: the bag cannot be read or written; nothing stays under the target's name.
     """
     options = options or Options()
-    source, target = Path(source), Path(target)
+    source, target = location(source), location(target)
     check_target(target, source, overwrite=options.write.overwrite)
     find = definition_finder(options.msgs)
     with open_bag(source, recover=options.recover, verify=options.verify, definitions=find) as bag:
@@ -130,5 +131,6 @@ class Job:
             self._recipe.seed,
             self._options.dry_run,
             summaries,
+            notes=self._bag.notes(),
             warnings=list(dict.fromkeys([*self._bag.warnings, *self._binding.warnings, *said])),
         )

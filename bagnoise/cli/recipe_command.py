@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+from bagnoise.bags.remote_path import location
 from bagnoise.errors import UsageError
 from bagnoise.recipe.check import recipe_of
 from bagnoise.recipe.document import read_document, write_yaml
 from bagnoise.recipe.load import preset_names, preset_text, recipe_document
 from bagnoise.recipe.model import Recipe
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @click.group("recipe", short_help="List, show and check recipes.")
@@ -55,7 +59,7 @@ def schema() -> None:
 
 
 def _recipe_text(name: str) -> str:
-    path = Path(name)
+    path = location(name)
     if path.is_dir() or (path.is_file() and path.suffix not in {".yaml", ".yml"}):
         return _recorded(path)
     if path.is_file():
