@@ -7,7 +7,6 @@ mentions passes through byte for byte.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bagnoise.augment.binding import bind
@@ -24,6 +23,7 @@ from bagnoise.messages.definitions import definition_finder
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from os import PathLike
+    from pathlib import Path
 
     from bagnoise.bags.model import Bag, Edit, Progress
     from bagnoise.recipe.model import Recipe

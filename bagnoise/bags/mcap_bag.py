@@ -269,7 +269,9 @@ class McapBag(Bag):
 
     def attachment_names(self) -> list[str]:
         """Name the attachments in file order; their data are not read."""
-        return [_attachment_name(f.source, *place) for f in self.files for place in f.layout.attachments]
+        return [
+            _attachment_name(f.source, *place) for f in self.files for place in f.layout.attachments
+        ]
 
     def notes(self) -> list[str]:
         """Say how much was read of files on an object store."""

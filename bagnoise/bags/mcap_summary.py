@@ -70,7 +70,11 @@ def _is_plausible(layout: Layout) -> bool:
         return False
     named = {id_ for chunk in layout.chunks for id_ in chunk.index_offsets}
     counted = {id_ for id_, count in statistics.counts.items() if count}
-    if not counted <= named or not named <= set(layout.channels) or not _names_all(layout, statistics):
+    if (
+        not counted <= named
+        or not named <= set(layout.channels)
+        or not _names_all(layout, statistics)
+    ):
         return False
     for chunk in layout.chunks:
         chunk.counts = dict.fromkeys(chunk.index_offsets, 0)  # how they are shared out is unknown

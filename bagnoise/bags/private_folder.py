@@ -12,7 +12,6 @@ from pathlib import Path
 from bagnoise.bags.remote_path import RemotePath
 from bagnoise.errors import BagError
 
-
 _STEP_BYTES = 1 << 20
 
 

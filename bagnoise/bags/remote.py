@@ -23,9 +23,24 @@ _BODY_ATTEMPTS = 3
 _CALL_ATTEMPTS = 2  # of s3fs, over those that botocore makes
 _GONE = {"404", "NoSuchKey", "NotFound"}
 _EXISTS = {"412", "PreconditionFailed", "ConditionalRequestConflict"}
-_REFUSED = {"403", "AccessDenied", "AllAccessDisabled", "AccountProblem"}
-_WRONG_KEY = {"InvalidAccessKeyId", "SignatureDoesNotMatch", "InvalidToken", "AuthFailure"}
 _NO_CREDENTIALS = {"NoCredentialsError", "PartialCredentialsError", "CredentialRetrievalError"}
+_REASONS = (
+    (
+        {"403", "AccessDenied", "AllAccessDisabled", "AccountProblem"},
+        "access denied; these credentials may not do this there",
+    ),
+    (
+        {"InvalidAccessKeyId", "SignatureDoesNotMatch", "InvalidToken", "AuthFailure"},
+        "the store does not accept these credentials",
+    ),
+    ({"ExpiredToken", "RequestExpired", "ExpiredTokenException"}, "the credentials have expired"),
+    (
+        _NO_CREDENTIALS,
+        "no credentials found; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, "
+        "or FSSPEC_S3_ANON=true for a public bucket",
+    ),
+)
+_BROKE_OFF = "the object store cannot be reached, broke off or refused"
 
 
 class NotThereError(BagError):
@@ -81,7 +96,8 @@ class Store:
 
     def read(self, entry: Entry, start: int, end: int) -> bytes:
         """Read bytes start to end (not included) of an object that is still the one described."""
-        return self._run(self._read(entry, start, end), entry.key)
+        data: bytes = self._run(self._read(entry, start, end), entry.key)
+        return data
 
     def put(self, key: str, data: bytes, *, only_new: bool = False) -> None:
         """Store an object whole; with ``only_new`` raise `ExistsError` rather than replace one."""
@@ -153,7 +169,7 @@ class Store:
             body = answer["Body"]
             try:
                 data: bytes = await body.read()
-            except (OSError, asyncio.TimeoutError, *_body_errors()):
+            except _body_errors():
                 if attempt + 1 == _BODY_ATTEMPTS:
                     raise
                 await asyncio.sleep(0.1 * 2**attempt)
@@ -189,20 +205,10 @@ class Store:
             return BagError(f"s3://{self.bucket}: no such bucket")
         if code in _EXISTS:
             return _precondition(error, url)
-        if code in _REFUSED:
-            return BagError(f"{url}: access denied; these credentials may not do this there")
-        if code in _WRONG_KEY:
-            return BagError(f"{url}: the store does not accept these credentials ({code})")
-        if code in {"ExpiredToken", "RequestExpired"}:
-            return BagError(f"{url}: the credentials have expired")
         if code == "NotImplemented":
             return _NotImplementedByStoreError(f"{url}: the store cannot do this")
-        if code in _NO_CREDENTIALS:
-            return BagError(
-                f"{url}: no credentials found; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, "
-                "or AWS_PROFILE, or FSSPEC_S3_ANON=true for a public bucket"
-            )
-        return BagError(f"{url}: the object store cannot be reached or broke off ({code})")
+        reason = next((text for codes, text in _REASONS if code in codes), _BROKE_OFF)
+        return BagError(f"{url}: {reason} ({code})")
 
 
 class _NotImplementedByStoreError(BagError):
@@ -272,7 +278,7 @@ def _body_errors() -> tuple[type[Exception], ...]:
     from aiohttp import ClientError  # noqa: PLC0415 - comes with s3fs
     from botocore.exceptions import BotoCoreError  # noqa: PLC0415
 
-    return ClientError, BotoCoreError
+    return OSError, asyncio.TimeoutError, ClientError, BotoCoreError
 
 
 def _entry(key: str, size: int, found: dict[str, Any]) -> Entry:

@@ -88,7 +88,7 @@ class RemotePath(PosixPath):
 
     def _made(self, entry: Entry) -> RemotePath:
         path = RemotePath(f"s3:/{self.bucket}/{entry.key}")
-        path._found = entry  # noqa: SLF001 - of this class
+        path._found = entry
         return path
 
     def entry(self) -> Entry:

@@ -49,7 +49,7 @@ class RemoteSource(Source):
             raise BagError(msg) from None
         self._store = path.store
         self.size = self._entry.size
-        self._file = tempfile.TemporaryFile(prefix="bagnoise-", buffering=0)  # type: ignore[assignment]  # noqa: SIM115 - closed by `close`
+        self._file = tempfile.TemporaryFile(prefix="bagnoise-", buffering=0)  # noqa: SIM115 - closed by `close`
         self.fd = self._file.fileno()
         self._pages = bytearray(-(-self.size // PAGE_BYTES))
         self._asked: dict[Pages, Future[None]] = {}
@@ -183,6 +183,4 @@ def _pages(offset: int, count: int) -> Pages:
 
 def _split(pages: Pages) -> list[Pages]:
     first, behind = pages
-    return [
-        (at, min(at + _REQUEST_PAGES, behind)) for at in range(first, behind, _REQUEST_PAGES)
-    ]
+    return [(at, min(at + _REQUEST_PAGES, behind)) for at in range(first, behind, _REQUEST_PAGES)]

@@ -81,7 +81,12 @@ from bagnoise.recipe.overrides import SIMULATOR_SETTINGS, Override, parse_set
 @click.option("-n", "--dry-run", is_flag=True, help="Check everything, write nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
-@click.option("-v", "--verbose", is_flag=True, help="Print the recipe in use, and what was read of a URL, too.")
+@click.option(
+    "-v",
+    "--verbose",
+    is_flag=True,
+    help="Print the recipe in use, and what was read of a URL, too.",
+)
 def command(  # noqa: PLR0913, PLR0917 - click passes one argument a parameter
     source: Path,
     target: Path,

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bagnoise.cli.bag_path import bag_path
-
 from bagnoise.errors import UsageError
 
 if TYPE_CHECKING:
