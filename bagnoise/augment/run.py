@@ -101,15 +101,25 @@ class Job:
         )
         self.edit = AugmentEdit(self._binding)
 
+    @property
+    def source(self) -> Path:
+        """Where the bag lies."""
+        return self._bag.path
+
     def plan(self) -> Summary:
         """Say what would be done."""
         return self._summary([])
 
-    def write(self, edit: Edit, progress: Progress | None = None) -> Summary:
-        """Write the target: with `edit`, or with one that repeats what that made."""
+    def write(
+        self, edit: Edit, progress: Progress | None = None, *, to: Path | None = None
+    ) -> Summary:
+        """Write the target: with `edit`, or with one that repeats what that made.
+
+        With ``to`` it is written there, to be moved by the caller.
+        """
         report = rewrite(
             self._bag,
-            self._target,
+            to or self._target,
             edit,
             selection=self.selection,
             options=self._options.write,

@@ -36,8 +36,10 @@ _REASONS = (
     ({"ExpiredToken", "RequestExpired", "ExpiredTokenException"}, "the credentials have expired"),
     (
         _NO_CREDENTIALS,
-        "no credentials found; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, "
-        "or FSSPEC_S3_ANON=true for a public bucket",
+        (
+            "no credentials found; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or "
+            "AWS_PROFILE, or FSSPEC_S3_ANON=true for a public bucket"
+        ),
     ),
 )
 _BROKE_OFF = "the object store cannot be reached, broke off or refused"

@@ -139,6 +139,10 @@ class RemotePath(PosixPath):
         """Return itself: there are no links."""
         return self
 
+    def absolute(self) -> RemotePath:
+        """Return itself."""
+        return self
+
     def samefile(self, other_path: str | os.PathLike[str]) -> bool:
         """Whether it is the same object."""
         return self == other_path

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bagnoise.bags.remote_path import location
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
@@ -100,7 +102,7 @@ def command(  # noqa: PLR0913, PLR0917 - click passes one argument a parameter
 
 
 def _absolute(output: str) -> str:
-    return str(Path(output).absolute())
+    return str(location(output).absolute())
 
 
 def _in_words(outcome: Outcome, folder: Path) -> str:
