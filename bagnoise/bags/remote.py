@@ -269,7 +269,9 @@ def _file_system() -> Any:
     }
     if "AWS_MAX_ATTEMPTS" not in os.environ:
         config["retries"] = {"mode": "standard", "total_max_attempts": 3}
-    system = fsspec.filesystem("s3", use_listings_cache=False, config_kwargs=config)
+    system = fsspec.filesystem(
+        "s3", use_listings_cache=False, skip_instance_cache=True, config_kwargs=config
+    )
     system.retries = _CALL_ATTEMPTS
     return system
 
