@@ -34,6 +34,10 @@ OWNERS = {
     "mcap": {"bags"},
     "ruamel": {"recipe", "bags", "lidar"},
     "sqlite3": {"bags"},
+    "fsspec": {"bags"},
+    "s3fs": {"bags"},
+    "botocore": {"bags"},
+    "aiohttp": {"bags"},
 }
 
 

@@ -181,6 +181,7 @@ class McapBag(Bag):
         """Close the files."""
         for file in self.files:
             file.source.close()
+        self.release()
 
     @property
     def counts(self) -> Mapping[int, int]:

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from bagnoise.bags.private_folder import PrivateFolder
+
 Format = Literal["mcap", "sqlite3"]
 QOS_KEY = "offered_qos_profiles"
 HASH_KEY = "topic_type_hash"
@@ -101,7 +103,7 @@ class Bag(ABC):
     channels: tuple[Channel, ...]
     warnings: list[str]  # things the user should know, each once (e.g. wrong metadata.yaml)
     custom_data: Mapping[str, str] = MappingProxyType({})  # rosbag2's own free-form map
-    keeps_alive: object = None  # what must live as long as the bag, e.g. a private folder
+    keeps_alive: tuple[PrivateFolder, ...] = ()  # closed with the bag
     is_summary_only: bool = False  # counts are as its summary says, and messages cannot be asked
     preparation: tuple[str, ...] = ()  # what had to be done before it could be read
 
@@ -110,6 +112,11 @@ class Bag(ABC):
 
     @abstractmethod
     def __exit__(self, *exc: object) -> None: ...
+
+    def release(self) -> None:
+        """Remove what was kept for as long as the bag is open; to be called on exit."""
+        for folder in self.keeps_alive:
+            folder.close()
 
     @property
     @abstractmethod

@@ -46,10 +46,12 @@ def open_bag(
     summary_only = summary_only and isinstance(path, RemotePath) and not (recover or verify)
     how = _How(recover=recover, verify=verify, definitions=definitions, summary_only=summary_only)
     bag = how.open_folder(path) if path.is_dir() else how.open_files(path, [path])
-    if bag.is_summary_only:
-        return bag
-    if bag.format == "mcap" and begins_compressed(bag):
-        return DecompressedBag(bag)
+    try:
+        if bag.format == "mcap" and not bag.is_summary_only and begins_compressed(bag):
+            return DecompressedBag(bag)
+    except BaseException:
+        bag.__exit__(None, None, None)
+        raise
     return bag
 
 
@@ -117,7 +119,7 @@ class _How:
         size = sum(file.stat().st_size for file in folder.path.iterdir())
         bag.preparation = (f"{path}: {size} bytes downloaded to a temporary folder",)
         bag.path = path
-        bag.keeps_alive = (folder, bag.keeps_alive)
+        bag.keeps_alive = (folder, *bag.keeps_alive)
         return bag
 
     def _open_compressed(self, path: Path, files: Sequence[Path], kind: str) -> Bag:
@@ -135,7 +137,7 @@ class _How:
         bag = self._open_plain(plain, kind)
         bag.path = path
         bag.warnings += warnings
-        bag.keeps_alive = folder
+        bag.keeps_alive = (folder,)
         return bag
 
 

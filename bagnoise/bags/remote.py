@@ -11,6 +11,7 @@ import asyncio
 import base64
 import hashlib
 import os
+from concurrent.futures import wait
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,9 +19,11 @@ from bagnoise.errors import BagError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Iterator
+    from threading import Event
 
 _BODY_ATTEMPTS = 3
 _CALL_ATTEMPTS = 2  # of s3fs, over those that botocore makes
+_LOOK_S = 0.2
 _GONE = {"404", "NoSuchKey", "NotFound"}
 _EXISTS = {"412", "PreconditionFailed", "ConditionalRequestConflict"}
 _NO_CREDENTIALS = {"NoCredentialsError", "PartialCredentialsError", "CredentialRetrievalError"}
@@ -96,9 +99,12 @@ class Store:
                 return
             more = {"ContinuationToken": page["NextContinuationToken"]}
 
-    def read(self, entry: Entry, start: int, end: int) -> bytes:
-        """Read bytes start to end (not included) of an object that is still the one described."""
-        data: bytes = self._run(self._read(entry, start, end), entry.key)
+    def read(self, entry: Entry, start: int, end: int, stop: Event | None = None) -> bytes:
+        """Read bytes start to end (not included) of an object that is still the one described.
+
+        ``stop`` gives up, here and in `put_part`, what a stalled connection may hold for long.
+        """
+        data: bytes = self._run(self._read(entry, start, end), entry.key, stop)
         return data
 
     def put(self, key: str, data: bytes, *, only_new: bool = False) -> None:
@@ -109,16 +115,11 @@ class Store:
         """Begin an upload in parts, of which nothing shows before `complete`; return its id."""
         return str(self._call("create_multipart_upload", key)["UploadId"])
 
-    def put_part(self, key: str, upload: str, number: int, data: bytes) -> str:
+    def put_part(self, key: str, upload: str, number: int, data: bytes, stop: Event) -> str:
         """Send a part, which the store checks against its MD5; return its etag."""
-        answer = self._call(
-            "upload_part",
-            key,
-            UploadId=upload,
-            PartNumber=number,
-            Body=data,
-            ContentMD5=_md5(data),
-        )
+        where = {"Bucket": self.bucket, "Key": key, "UploadId": upload, "PartNumber": number}
+        call = self._system._call_s3("upload_part", Body=data, ContentMD5=_md5(data), **where)  # noqa: SLF001 - as in `_call`
+        answer = self._run(call, key, stop)
         return str(answer["ETag"])
 
     def complete(self, key: str, upload: str, etags: list[str], *, only_new: bool) -> None:
@@ -170,6 +171,8 @@ class Store:
             )
             body = answer["Body"]
             try:
+                if answer["ETag"] != entry.etag:  # not every store heeds If-Match
+                    raise _replaced(self._url(entry.key))
                 data: bytes = await body.read()
             except _body_errors():
                 if attempt + 1 == _BODY_ATTEMPTS:
@@ -183,10 +186,15 @@ class Store:
         msg = f"{self._url(entry.key)}: the store gave {len(data)} bytes, not {end - start}"
         raise BagError(msg)
 
-    def _run(self, coroutine: Coroutine[Any, Any, Any], key: str) -> Any:
-        """Wait for a request, which Ctrl-C cancels."""
+    def _run(self, coroutine: Coroutine[Any, Any, Any], key: str, stop: Event | None = None) -> Any:
+        """Wait for a request, which Ctrl-C or ``stop`` cancels."""
         future = asyncio.run_coroutine_threadsafe(coroutine, self._system.loop)
         try:
+            while stop is not None and not wait([future], _LOOK_S).done:
+                if stop.is_set():
+                    future.cancel()
+                    msg = f"{self._url(key)}: interrupted"
+                    raise BagError(msg)
             return future.result()
         except BagError:
             raise
@@ -221,8 +229,12 @@ def _precondition(error: Exception, url: str) -> BagError:
     """Tell a failed If-Match (reading) from a failed If-None-Match (writing)."""
     operation = next((e.operation_name for e in _chain(error) if hasattr(e, "operation_name")), "")
     if operation == "GetObject":
-        return BagError(f"{url}: was replaced while it was read; start again")
+        return _replaced(url)
     return ExistsError(f"{url}: has appeared while the output was written; it is left alone")
+
+
+def _replaced(url: str) -> BagError:
+    return BagError(f"{url}: was replaced while it was read; start again")
 
 
 def _code(error: Exception) -> str:

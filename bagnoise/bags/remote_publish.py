@@ -141,7 +141,7 @@ class _Upload:
         with file.local.open("rb") as stream:
             stream.seek(start)
             data = stream.read(count)
-        return self._store.put_part(file.key, file.upload, number, data)
+        return self._store.put_part(file.key, file.upload, number, data, self._stop)
 
     def _show(self, file: _File) -> None:
         """Make what was sent an object."""

@@ -57,6 +57,7 @@ class RemoteSource(Source):
         self._starts: list[int] = []
         self._next_page, self._window_pages = 0, 1
         self._lock = threading.Lock()
+        self._stop = threading.Event()
         self._pool = ThreadPoolExecutor(_THREADS, "bagnoise-fetch")
         self.requests = self.fetched_bytes = 0
         count = len(self._pages)
@@ -69,6 +70,7 @@ class RemoteSource(Source):
 
     def close(self) -> None:
         """Let go of what is on its way, and of what was kept."""
+        self._stop.set()
         self._pool.shutdown(wait=True, cancel_futures=True)
         super().close()
 
@@ -158,7 +160,7 @@ class RemoteSource(Source):
         start, end = first * PAGE_BYTES, min(behind * PAGE_BYTES, self.size)
         state = _MISSING
         try:
-            data = memoryview(self._store.read(self._entry, start, end))
+            data = memoryview(self._store.read(self._entry, start, end, self._stop))
             at = start
             while data:
                 done = os.pwrite(self.fd, data, at)

@@ -21,9 +21,7 @@ def server_port() -> Iterator[int]:
 
 
 @pytest.fixture
-def bucket(
-    server_port: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> Iterator[Bucket]:
+def bucket(server_port: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Bucket]:
     client = client_of(server_port)
     name = f"bags-{secrets.token_hex(4)}"
     client.create_bucket(Bucket=name)

@@ -105,9 +105,12 @@ class Proxy:
             threading.Thread(target=self._serve, args=(client,), daemon=True).start()
 
     def _serve(self, client: socket.socket) -> None:
-        with client, suppress(OSError), socket.create_connection(
-            ("127.0.0.1", self.server_port)
-        ) as server, selectors.DefaultSelector() as ready:
+        with (
+            client,
+            suppress(OSError),
+            socket.create_connection(("127.0.0.1", self.server_port)) as server,
+            selectors.DefaultSelector() as ready,
+        ):
             ready.register(client, selectors.EVENT_READ)
             ready.register(server, selectors.EVENT_READ)
             down_limit: int | None = None

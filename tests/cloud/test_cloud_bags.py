@@ -14,6 +14,7 @@ import pytest
 from s3_store import ACCESS_KEY, SECRET_KEY, Bucket, forget
 
 from bagnoise.bags import open_bag, remote_publish
+from bagnoise.bags.mcap_source import open_source
 from bagnoise.bags.remote_path import RemotePath, location
 from bagnoise.cli.main import exit_code
 from bagnoise.errors import BagError, UsageError
@@ -50,9 +51,7 @@ def test_augment_gives_the_bytes_of_local_files(bucket: Bucket, tmp_path: Path) 
     assert bucket.get("up.mcap") == made
 
 
-def test_info_reads_header_footer_summary_and_few_indexes(
-    bucket: Bucket, large_bag: Path
-) -> None:
+def test_info_reads_header_footer_summary_and_few_indexes(bucket: Bucket, large_bag: Path) -> None:
     url = bucket.put("large.mcap", large_bag.read_bytes())
     proxy = bucket.proxy
     told = inspect_bag(location(url)).to_plain()
@@ -256,14 +255,14 @@ def test_a_connection_cut_for_good_while_reading(
     assert bucket.uploads() == []
 
 
-def test_an_input_replaced_while_it_is_read(
-    bucket: Bucket, large_bag: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_input_replaced_while_it_is_read(bucket: Bucket, large_bag: Path) -> None:
     url = bucket.put("large.mcap", large_bag.read_bytes())
-    with open_bag(location(url)) as bag:
-        bucket.put("large.mcap", large_bag.read_bytes()[::-1])
-        with pytest.raises(BagError, match="was replaced while it was read"):
-            list(bag.messages())
+    source = open_source(location(url))
+    assert source.read(9_000_000, 3).nbytes == 3
+    bucket.put("large.mcap", large_bag.read_bytes()[::-1])
+    with pytest.raises(BagError, match="was replaced while it was read"):
+        source.read(12_000_000, 3)
+    source.close()
 
 
 def test_a_connection_cut_while_uploading(
@@ -316,7 +315,7 @@ def test_a_stopped_process(bucket: Bucket, large_bag: Path, how: signal.Signals)
         assert len(bucket.uploads()) == 1  # which no reader sees; docs/cloud.md says what to do
     else:
         assert process.returncode == 130
-        assert error == b"bagnoise: interrupted; nothing was written\n"
+        assert error.strip() == b"bagnoise: interrupted; nothing was written"
         assert bucket.uploads() == []
         assert os.listdir(bucket.environment["TMPDIR"]) == []
 
