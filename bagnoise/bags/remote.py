@@ -11,7 +11,7 @@ import asyncio
 import base64
 import hashlib
 import os
-from concurrent.futures import wait
+from concurrent.futures import CancelledError, wait
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -193,9 +193,10 @@ class Store:
             while stop is not None and not wait([future], _LOOK_S).done:
                 if stop.is_set():
                     future.cancel()
-                    msg = f"{self._url(key)}: interrupted"
-                    raise BagError(msg)
             return future.result()
+        except CancelledError:
+            msg = f"{self._url(key)}: interrupted"
+            raise BagError(msg) from None
         except BagError:
             raise
         except Exception as error:  # noqa: BLE001 - libraries of the store raise whatever

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import boto3
@@ -113,38 +114,37 @@ class Proxy:
         ):
             ready.register(client, selectors.EVENT_READ)
             ready.register(server, selectors.EVENT_READ)
-            down_limit: int | None = None
-            up_limit: int | None = None
+            limits: dict[bool, int | None] = {True: None, False: None}  # by whether it goes up
             while not self._closing.is_set():
                 for key, _ in ready.select(0.2):
-                    data = key.fileobj.recv(1 << 16)  # type: ignore[union-attr]
-                    if not data:
+                    up = key.fileobj is client
+                    data = (client if up else server).recv(1 << 16)
+                    if up and not self._note(data, limits):
                         return
-                    if key.fileobj is server:
-                        self.down_bytes += len(data)
-                        if down_limit is not None:
-                            client.sendall(data[:down_limit])
-                            down_limit -= len(data)
-                            if down_limit <= 0:
-                                return
-                            continue
-                        client.sendall(data)
-                        continue
-                    for found in _HEAD.finditer(data):
-                        request = Request(found[1].decode(), found[2].decode(), found[3])
-                        self.requests.append(request)
-                        down_limit, up_limit = self.cut_answer(request), self.cut_request(request)
-                        if self.stall(request):
-                            self.stalled.set()
-                            self._closing.wait()
-                            return
-                    if up_limit is not None:
-                        server.sendall(data[:up_limit])
-                        up_limit -= len(data)
-                        if up_limit <= 0:
-                            return
-                        continue
-                    server.sendall(data)
+                    if not _forward(data, server if up else client, limits, up=up):
+                        return
+                    self.down_bytes += 0 if up else len(data)
+
+    def _note(self, data: bytes, limits: dict[bool, int | None]) -> bool:
+        """Take the requests that begin in some data; False if the test ended while held."""
+        for found in _HEAD.finditer(data):
+            request = Request(found[1].decode(), found[2].decode(), found[3])
+            self.requests.append(request)
+            limits[True], limits[False] = self.cut_request(request), self.cut_answer(request)
+            if self.stall(request):
+                self.stalled.set()
+                self._closing.wait()
+                return False
+        return True
+
+
+def _forward(data: bytes, to: socket.socket, limits: dict[bool, int | None], *, up: bool) -> bool:
+    """Pass data on, as far as it may go; False if the connection ends with it."""
+    limit = limits[up]
+    to.sendall(data if limit is None else data[:limit])
+    if limit is not None:
+        limits[up] = limit = limit - len(data)
+    return bool(data) and (limit is None or limit > 0)
 
 
 @dataclass
@@ -167,9 +167,15 @@ class Bucket:
         data: bytes = self.client.get_object(Bucket=self.name, Key=key)["Body"].read()
         return data
 
-    def keys(self) -> list[str]:
+    def listing(self) -> list[str]:
         found = self.client.list_objects_v2(Bucket=self.name).get("Contents", ())
         return [entry["Key"] for entry in found]
+
+    def content(self) -> dict[str, bytes]:
+        return {key: self.get(key) for key in self.listing()}
+
+    def temporary_files(self) -> list[Path]:
+        return list(Path(self.environment["TMPDIR"]).iterdir())
 
     def uploads(self) -> list[Any]:
         found: list[Any] = self.client.list_multipart_uploads(Bucket=self.name).get("Uploads", [])
