@@ -60,13 +60,15 @@ class BagInfo:
 def inspect_bag(
     path: Path, *, msgs: Path | None = None, recover: bool = False, verify: bool = False
 ) -> BagInfo:
-    """Open a bag and describe it.
+    """Open a bag and describe it; of an MCAP file at a URL only header and summary are read.
 
     Raises:
         BagError: it cannot be read.
     """
     definitions = definition_finder(msgs)
-    with open_bag(path, recover=recover, verify=verify, definitions=definitions) as bag:
+    with open_bag(
+        path, recover=recover, verify=verify, definitions=definitions, summary_only=True
+    ) as bag:
         span = bag.span()
         topics = [_topic(bag, channel) for channel in bag.channels]
         return BagInfo(
@@ -78,7 +80,7 @@ def inspect_bag(
             end_ns=span.end_ns if span else None,
             message_count=sum(bag.counts.values()),
             topics=sorted(topics, key=lambda topic: topic.topic),
-            attachments=[attachment.name for attachment in bag.attachments()],
+            attachments=bag.attachment_names(),
             metadata=[record.name for record in bag.metadata_records()],
             history=history(bag),
             warnings=list(dict.fromkeys(bag.warnings)),
@@ -110,6 +112,8 @@ def _kind(channel: Channel) -> str | None:
 
 
 def _frame_id(bag: Bag, channel: Channel) -> str | None:
+    if bag.is_summary_only:
+        return None
     access = header_access(channel.schema) if channel.message_encoding == "cdr" else None
     if access is None:
         return None

@@ -35,6 +35,10 @@ OWNERS = {
     "ruamel": {"recipe", "bags", "lidar"},
     "sqlite3": {"bags"},
     "distributed": {"dataset"},
+    "fsspec": {"bags"},
+    "s3fs": {"bags"},
+    "botocore": {"bags"},
+    "aiohttp": {"bags"},
 }
 
 

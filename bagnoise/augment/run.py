@@ -7,7 +7,6 @@ mentions passes through byte for byte.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bagnoise.augment.binding import bind
@@ -18,11 +17,13 @@ from bagnoise.augment.summary import Summary
 from bagnoise.bags import open_bag, rewrite
 from bagnoise.bags.model import WriteOptions
 from bagnoise.bags.publish import check_target
+from bagnoise.bags.remote_path import location
 from bagnoise.messages.definitions import definition_finder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from os import PathLike
+    from pathlib import Path
 
     from bagnoise.bags.model import Bag, Edit, Progress
     from bagnoise.recipe.model import Recipe
@@ -65,7 +66,7 @@ def augment(
         BagnoiseError: the bag cannot be read or written; nothing stays under the target's name.
     """
     options = options or Options()
-    source, target = Path(source), Path(target)
+    source, target = location(source), location(target)
     check_target(target, source, overwrite=options.write.overwrite)
     find = definition_finder(options.msgs)
     with open_bag(source, recover=options.recover, verify=options.verify, definitions=find) as bag:
@@ -100,15 +101,25 @@ class Job:
         )
         self.edit = AugmentEdit(self._binding)
 
+    @property
+    def source(self) -> Path:
+        """Where the bag lies."""
+        return self._bag.path
+
     def plan(self) -> Summary:
         """Say what would be done."""
         return self._summary([])
 
-    def write(self, edit: Edit, progress: Progress | None = None) -> Summary:
-        """Write the target: with `edit`, or with one that repeats what that made."""
+    def write(
+        self, edit: Edit, progress: Progress | None = None, *, to: Path | None = None
+    ) -> Summary:
+        """Write the target: with `edit`, or with one that repeats what that made.
+
+        With ``to`` it is written there, to be moved by the caller.
+        """
         report = rewrite(
             self._bag,
-            self._target,
+            to or self._target,
             edit,
             selection=self.selection,
             options=self._options.write,
@@ -130,5 +141,6 @@ class Job:
             self._recipe.seed,
             self._options.dry_run,
             summaries,
+            notes=self._bag.notes(),
             warnings=list(dict.fromkeys([*self._bag.warnings, *self._binding.warnings, *said])),
         )

@@ -79,6 +79,7 @@ class Summary:
     copied: int = 0
     span: Span | None = None
     warnings: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)  # what reading took, for those who ask
 
     def to_plain(self) -> dict[str, Any]:
         """Return it as JSON data."""

@@ -5,11 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from bagnoise.bags import mcap_records as r
 from bagnoise.bags.mcap_chunk import damaged, load, message_indexes, raw_message, records_between
 from bagnoise.bags.model import Span
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from bagnoise.bags.mcap_chunk import Chunk
     from bagnoise.bags.mcap_source import Source
 
@@ -22,6 +26,8 @@ class Layout:
         problem: why the summary could not be used, if it could not.
         is_checked: schemas and channels are from a summary whose checksum is right.
         data_end: where the data section ends.
+        is_trusted: all is as the summary says, which was not compared with the data section; what
+            chunks hold of each channel is not known.
         lost: messages of chunks that could not be read: (channel id, count, span).
     """
 
@@ -37,6 +43,7 @@ class Layout:
     problem: str | None = None
     is_checked: bool = False
     fingerprint: str = ""
+    is_trusted: bool = False
     data_end: int = 0
     lost: list[tuple[int, int, Span]] = field(default_factory=list)
 
@@ -73,6 +80,9 @@ class Layout:
 
     def counts(self) -> dict[int, int]:
         """Count the messages by the file's channel ids."""
+        if self.is_trusted:
+            assert self.statistics is not None
+            return dict(self.statistics.counts)
         found: dict[int, int] = {}
         for chunk in self.chunks:
             for id_, count in chunk.counts.items():
@@ -129,6 +139,37 @@ def count_by_index(source: Source, layout: Layout, chunk: Chunk) -> bool:
     claimed = chunk.start_ns, chunk.end_ns
     chunk.settle()
     return bool(places) and claimed == (chunk.start_ns, chunk.end_ns)
+
+
+def indexed_span(source: Source, chunks: Sequence[Chunk], id_: int) -> Span | None:
+    """Find a channel's first and last time by the indexes of its first and last chunks only.
+
+    Raises:
+        DamagedBagError: an index cannot be read.
+    """
+    mine = [chunk for chunk in chunks if id_ in chunk.index_offsets]
+    start_ns, end_ns = None, None
+    for chunk in sorted(mine, key=lambda chunk: chunk.start_ns):
+        if start_ns is not None and chunk.start_ns >= start_ns:
+            break
+        found = _indexed_times(source, chunk, id_)
+        if len(found):
+            start_ns = min(int(found.min()), start_ns or int(found.min()))
+    for chunk in sorted(mine, key=lambda chunk: -chunk.end_ns):
+        if end_ns is not None and chunk.end_ns <= end_ns:
+            break
+        found = _indexed_times(source, chunk, id_)
+        if len(found):
+            end_ns = max(int(found.max()), end_ns or 0)
+    return None if start_ns is None or end_ns is None else Span(start_ns, end_ns)
+
+
+def _indexed_times(source: Source, chunk: Chunk, id_: int) -> np.ndarray:
+    try:
+        found = [pairs[:, 0] for one, _, pairs in message_indexes(source, chunk) if one == id_]
+    except r.CutOffError as error:
+        raise damaged(source, chunk, error) from None
+    return np.concatenate(found) if found else np.empty(0, "u8")
 
 
 def compare_statistics(source: Source, layout: Layout) -> None:

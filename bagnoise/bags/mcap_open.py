@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 _CRC = struct.Struct("<I")
 
 
-def read_layout(source: Source, *, recover: bool = False) -> Layout:
-    """Find out what a file holds.
+def read_layout(source: Source, *, recover: bool = False, trust: bool = False) -> Layout:
+    """Find out what a file holds; with ``trust`` believe a summary that looks complete.
 
     Raises:
         DamagedBagError: it is cut off or altered; with ``recover`` only if nothing can be read.
@@ -34,7 +34,7 @@ def read_layout(source: Source, *, recover: bool = False) -> Layout:
             raise
         layout.problem = str(error)
     try:
-        if read_summary(source, layout, data_start) and layout.problem is None:
+        if read_summary(source, layout, data_start, trust=trust) and layout.problem is None:
             compare_statistics(source, layout)
             return layout
     except (r.CutOffError, DamagedBagError) as error:

@@ -302,6 +302,7 @@ class McapOutput:
     def _copy(self, source: Source, offset: int, count: int) -> None:
         """Copy a range within the kernel where it can, else through memory."""
         self._file.flush()
+        source.fetch(offset, count)
         end = offset + count
         while offset < end:
             step = min(end - offset, _COPY_BYTES)

@@ -35,6 +35,18 @@ class Place(NamedTuple):
     chunk: Chunk
 
 
+def advise(places: Sequence[Place]) -> None:
+    """Tell sources that can fetch ahead which chunks, with their indexes, are read next."""
+    ranges: dict[Source, list[tuple[int, int]]] = {}
+    for place in places:
+        if place.source.takes_advice:
+            chunk = place.chunk
+            wanted = chunk.offset, chunk.length + chunk.index_length
+            ranges.setdefault(place.source, []).append(wanted)
+    for source, mine in ranges.items():
+        source.advise(mine)
+
+
 @dataclass
 class Loan:
     """A chunk in memory; whoever uses it holds it, and its buffer is reused when none does."""
@@ -101,6 +113,7 @@ class Reading:
         executor: decompresses ahead of time, if there is one.
         ahead: how many chunks.
         on_load: told of each chunk and how many of its messages will be given.
+        is_advised: the sources know already what comes.
     """
 
     places: Sequence[Place]
@@ -111,6 +124,7 @@ class Reading:
     ahead: int = 2
     pool: list[bytearray] = field(default_factory=list)
     on_load: Callable[[Loan, int], None] | None = None
+    is_advised: bool = False
 
     def __iter__(self) -> Iterator[Found]:
         """Yield the messages by (log time, file, offset)."""
@@ -126,6 +140,8 @@ class Reading:
     def _loans(self) -> Iterator[Loan]:
         """Load the chunks in order, some of them ahead."""
         order = sorted(self.places, key=lambda p: (p.chunk.start_ns, p.file, p.chunk.offset))
+        if not self.is_advised:
+            advise(order)
         if self.executor is None:
             yield from map(self._load, order)
             return

@@ -15,7 +15,7 @@ from bagnoise.bags.generic import Reorder, check_times, takes_its_place
 from bagnoise.bags.mcap_chunk import messages_of
 from bagnoise.bags.mcap_ids import FileIds
 from bagnoise.bags.mcap_output import ChunkBuilder, McapOutput, message_parts
-from bagnoise.bags.mcap_reading import Place, borrow
+from bagnoise.bags.mcap_reading import Place, advise, borrow
 from bagnoise.bags.mcap_writer import CHUNK_NS, LIBRARY
 from bagnoise.bags.model import Message, WriteReport
 from bagnoise.bags.selection import latched_before, selected_channels
@@ -156,6 +156,8 @@ class ChunkRewrite:
         reading = self._bag.reading(reads, self._selection.start_ns, self._selection.end_ns)
         reading.executor, reading.ahead = executor, 2 * self._options.workers
         reading.on_load = self._reader.note
+        advise(places)
+        reading.is_advised = True
         self._reader.remade = {_key(p) for p in places if not self._is_verbatim(p)}
         self._reader.source = iter(reading)
         self._reader.pool = reading.pool

@@ -8,10 +8,11 @@ import threading
 from typing import TYPE_CHECKING
 
 from bagnoise.bags import mcap_records as r
+from bagnoise.bags.remote_path import RemotePath
 from bagnoise.errors import BagError, DamagedBagError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
 _WINDOW_BYTES = 1 << 13  # chunks are far apart: more would be read for nothing
@@ -27,12 +28,32 @@ class _Buffers(threading.local):
 _buffers = _Buffers()
 
 
+def open_source(path: Path) -> Source:
+    """Open a file, here or on an object store.
+
+    Raises:
+        BagError: it cannot be opened.
+    """
+    if not isinstance(path, RemotePath):
+        return Source(path)
+    from bagnoise.bags.remote_source import RemoteSource  # noqa: PLC0415 - for URLs only
+
+    return RemoteSource(path)
+
+
 class Source:
     """An open file, read by position."""
+
+    takes_advice = False  # whether `advise` is of any use
 
     def __init__(self, path: Path) -> None:
         """Open it."""
         self.path = path
+        self._window_at = 0
+        self._window = b""
+        self._open(path)
+
+    def _open(self, path: Path) -> None:
         try:
             self._file = path.open("rb", buffering=0)
         except OSError as error:
@@ -42,12 +63,20 @@ class Source:
             raise BagError(msg) from error
         self.fd = self._file.fileno()
         self.size = os.fstat(self.fd).st_size
-        self._window_at = 0
-        self._window = b""
 
     def close(self) -> None:
         """Close the file."""
         self._file.close()
+
+    def fetch(self, offset: int, count: int) -> None:
+        """Have these bytes where `fd` leads to: a local file always has."""
+
+    def notes(self) -> list[str]:
+        """Say what reading it took: of a local file nothing."""
+        return []
+
+    def advise(self, ranges: Iterable[tuple[int, int]]) -> None:
+        """Learn which (offset, length) are read next."""
 
     def read(self, offset: int, count: int) -> memoryview:
         """Return exactly these bytes.

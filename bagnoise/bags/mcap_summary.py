@@ -9,6 +9,7 @@ from bagnoise.bags import mcap_records as r
 from bagnoise.bags.mcap_chunk import Chunk, records_of
 from bagnoise.bags.mcap_compression import crc32
 from bagnoise.bags.mcap_layout import count_by_content, count_by_index
+from bagnoise.bags.model import Span
 from bagnoise.errors import DamagedBagError
 
 if TYPE_CHECKING:
@@ -16,8 +17,11 @@ if TYPE_CHECKING:
     from bagnoise.bags.mcap_source import Source
 
 
-def read_summary(source: Source, layout: Layout, data_start: int) -> bool:
+def read_summary(source: Source, layout: Layout, data_start: int, *, trust: bool = False) -> bool:
     """Fill the layout from the summary; False if there is none that tells all.
+
+    With ``trust`` a summary that has statistics and an index of each chunk is believed; else it
+    is compared with the message indexes all over the file.
 
     Raises:
         DamagedBagError, CutOffError: it is damaged or the file is cut off.
@@ -51,7 +55,31 @@ def read_summary(source: Source, layout: Layout, data_start: int) -> bool:
     layout.data_end = summary_at
     _take(layout, body)
     layout.is_checked = bool(crc)
+    if trust and _is_plausible(layout):
+        layout.is_trusted = True
+        return True
     return _is_complete(source, layout, data_start)
+
+
+def _is_plausible(layout: Layout) -> bool:
+    """Whether the summary alone tells what is on each channel; chunks then span its times."""
+    statistics = layout.statistics
+    if statistics is None or statistics.chunk_count != len(layout.chunks):
+        return False
+    if sum(statistics.counts.values()) != statistics.message_count:
+        return False
+    named = {id_ for chunk in layout.chunks for id_ in chunk.index_offsets}
+    counted = {id_ for id_, count in statistics.counts.items() if count}
+    if (
+        not counted <= named
+        or not named <= set(layout.channels)
+        or not _names_all(layout, statistics)
+    ):
+        return False
+    for chunk in layout.chunks:
+        chunk.counts = dict.fromkeys(chunk.index_offsets, 0)  # how they are shared out is unknown
+        chunk.spans = dict.fromkeys(chunk.index_offsets, Span(chunk.start_ns, chunk.end_ns))
+    return True
 
 
 def _take(layout: Layout, summary: memoryview) -> None:
@@ -118,6 +146,9 @@ def _covers(source: Source, layout: Layout, data_start: int) -> bool:
         **dict.fromkeys(layout.attachments, r.ATTACHMENT),
         **dict.fromkeys(layout.metadata, r.METADATA),
     }
+    if source.takes_advice:  # the indexes behind each chunk, and the head of the next
+        head = r.RECORD_HEAD.size + r.CHUNK_HEAD.size
+        source.advise((chunk.end, chunk.index_length + head) for chunk in layout.chunks)
     _check_places(source, layout, data_start)
     at = data_start
     while at < layout.data_end:

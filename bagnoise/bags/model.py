@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from bagnoise.bags.private_folder import PrivateFolder
+
 Format = Literal["mcap", "sqlite3"]
 QOS_KEY = "offered_qos_profiles"
 HASH_KEY = "topic_type_hash"
@@ -101,13 +103,20 @@ class Bag(ABC):
     channels: tuple[Channel, ...]
     warnings: list[str]  # things the user should know, each once (e.g. wrong metadata.yaml)
     custom_data: Mapping[str, str] = MappingProxyType({})  # rosbag2's own free-form map
-    keeps_alive: object = None  # what must live as long as the bag, e.g. a private folder
+    keeps_alive: tuple[PrivateFolder, ...] = ()  # closed with the bag
+    is_summary_only: bool = False  # counts are as its summary says, and messages cannot be asked
+    preparation: tuple[str, ...] = ()  # what had to be done before it could be read
 
     @abstractmethod
     def __enter__(self) -> Bag: ...
 
     @abstractmethod
     def __exit__(self, *exc: object) -> None: ...
+
+    def release(self) -> None:
+        """Remove what was kept for as long as the bag is open; to be called on exit."""
+        for folder in self.keeps_alive:
+            folder.close()
 
     @property
     @abstractmethod
@@ -134,6 +143,14 @@ class Bag(ABC):
     def metadata_records(self) -> Iterator[MetadataRecord]:
         """Yield the metadata records, but for rosbag2's own, in file order."""
         return iter(())
+
+    def attachment_names(self) -> list[str]:
+        """Name the attachments in file order."""
+        return [attachment.name for attachment in self.attachments()]
+
+    def notes(self) -> list[str]:
+        """Say what reading it took, where that is out of the ordinary."""
+        return list(self.preparation)
 
     def facts(self) -> Mapping[str, str]:
         """Tell what is worth knowing of the container: compression, chunks, checksums, writer."""

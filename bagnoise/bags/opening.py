@@ -10,6 +10,7 @@ from bagnoise.bags.folder import COMPRESSED, read_folder
 from bagnoise.bags.message_compression import DecompressedBag, begins_compressed
 from bagnoise.bags.model import Bag, no_definitions
 from bagnoise.bags.private_folder import PrivateFolder
+from bagnoise.bags.remote_path import RemotePath
 from bagnoise.errors import BagError
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ def open_bag(
     recover: bool = False,
     verify: bool = False,
     definitions: Definitions = no_definitions,
+    summary_only: bool = False,
 ) -> Bag:
     """Open a bag, told by its content: MCAP, sqlite3, ROS 1, or a rosbag2 directory.
 
@@ -34,22 +36,32 @@ def open_bag(
         recover: Read what is intact of a damaged bag, and report the loss in ``warnings``.
         verify: Check everything that can be checked first.
         definitions: Asked for the definition of a type where the bag has none.
+        summary_only: Believe the summary of an MCAP file at a URL, rather than fetch parts all
+            over it; messages cannot be asked then. Local files are read as ever.
 
     Raises:
         BagError: It is no bag; the text says what it is instead where that can be told.
         DamagedBagError: It is cut or altered (not with ``recover``, unless nothing can be read).
     """
-    how = _How(recover=recover, verify=verify, definitions=definitions)
+    summary_only = summary_only and isinstance(path, RemotePath) and not (recover or verify)
+    how = _How(recover=recover, verify=verify, definitions=definitions, summary_only=summary_only)
     bag = how.open_folder(path) if path.is_dir() else how.open_files(path, [path])
-    if bag.format == "mcap" and begins_compressed(bag):
-        return DecompressedBag(bag)
+    try:
+        if bag.format == "mcap" and not bag.is_summary_only and begins_compressed(bag):
+            return DecompressedBag(bag)
+    except BaseException:
+        bag.__exit__(None, None, None)
+        raise
     return bag
 
 
 class _How:
     """The options of `open_bag`."""
 
-    def __init__(self, *, recover: bool, verify: bool, definitions: Definitions) -> None:
+    def __init__(
+        self, *, recover: bool, verify: bool, definitions: Definitions, summary_only: bool
+    ) -> None:
+        self.summary_only = summary_only
         self.recover = recover
         self.verify = verify
         self.definitions = definitions
@@ -72,6 +84,8 @@ class _How:
         if len(plain) > 1:
             msg = f"{path}: holds files of several kinds ({', '.join(sorted(kinds))})"
             raise BagError(msg)
+        if kinds != {"mcap"} and isinstance(path, RemotePath):
+            return self._open_downloaded(path, files)
         if kinds != plain:
             return self._open_compressed(path, files, plain.pop())
         return self._open_plain(files, plain.pop())
@@ -89,7 +103,24 @@ class _How:
             return Ros1Bag(files[0], recover=self.recover, verify=self.verify)
         from bagnoise.bags.mcap_bag import McapBag  # noqa: PLC0415 - slow to import
 
-        return McapBag(files, recover=self.recover, verify=self.verify)
+        return McapBag(
+            files, recover=self.recover, verify=self.verify, summary_only=self.summary_only
+        )
+
+    def _open_downloaded(self, path: Path, files: Sequence[Path]) -> Bag:
+        """Fetch what cannot be read by ranges into a private folder that lives with the bag."""
+        folder = PrivateFolder()
+        local = [folder.copy(file) for file in files]
+        for file in files:
+            log = file.with_name(f"{file.name}-wal")
+            if file.suffix == ".db3" and log.is_file():
+                folder.copy(log)
+        bag = self.open_files(folder.path, local)
+        size = sum(file.stat().st_size for file in folder.path.iterdir())
+        bag.preparation = (f"{path}: {size} bytes downloaded to a temporary folder",)
+        bag.path = path
+        bag.keeps_alive = (folder, *bag.keeps_alive)
+        return bag
 
     def _open_compressed(self, path: Path, files: Sequence[Path], kind: str) -> Bag:
         """Decompress whole files into a private folder that lives as long as the bag."""
@@ -106,7 +137,7 @@ class _How:
         bag = self._open_plain(plain, kind)
         bag.path = path
         bag.warnings += warnings
-        bag.keeps_alive = folder
+        bag.keeps_alive = (folder,)
         return bag
 
 

@@ -9,7 +9,10 @@ import weakref
 from contextlib import suppress
 from pathlib import Path
 
+from bagnoise.bags.remote_path import RemotePath
 from bagnoise.errors import BagError
+
+_STEP_BYTES = 1 << 20
 
 
 class PrivateFolder:
@@ -34,7 +37,11 @@ class PrivateFolder:
         """Copy a file in here."""
         target = self.path / source.name
         try:
-            shutil.copyfile(source, target)
+            if isinstance(source, RemotePath):
+                with source.open("rb") as stream, target.open("wb") as copy:
+                    shutil.copyfileobj(stream, copy, _STEP_BYTES)
+            else:
+                shutil.copyfile(source, target)
         except OSError as error:
             msg = f"{source}: cannot be copied to {self.path} (set TMPDIR to choose a place): "
             raise BagError(msg + str(error.strerror)) from error

@@ -11,6 +11,8 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from bagnoise.bags.detect import foreign_entry
+from bagnoise.bags.private_folder import PrivateFolder
+from bagnoise.bags.remote_path import RemotePath
 from bagnoise.errors import BagError, UsageError
 
 if TYPE_CHECKING:
@@ -30,6 +32,11 @@ def check_target(target: Path, source: Path, *, overwrite: bool) -> None:
     Raises:
         UsageError: With the reason; nothing has been touched.
     """
+    if isinstance(target, RemotePath):
+        from bagnoise.bags.remote_publish import check_remote_target  # noqa: PLC0415 - for URLs
+
+        check_remote_target(target, source, overwrite=overwrite)
+        return
     _check_apart(target, source)
     if not target.parent.is_dir():
         msg = f"{target}: its folder {target.parent} does not exist"
@@ -90,8 +97,13 @@ def publish(
     """Lend a path to write to; afterwards check what is there and move it to ``target``.
 
     The caller makes a file or a directory of it. On any exception, Ctrl-C included, nothing
-    remains. A killed process leaves a name with `PARTIAL_PREFIX`, which nothing reads.
+    remains. A killed process leaves a name with `PARTIAL_PREFIX`, which nothing reads. What goes
+    to an object store is written to a private folder first.
     """
+    if isinstance(target, RemotePath):
+        with _publish_remote(target, overwrite=overwrite, check=check) as partial:
+            yield partial
+        return
     partial = target.with_name(f"{PARTIAL_PREFIX}{secrets.token_hex(4)}-{target.name[:40]}")
     try:
         with _os_errors(partial):
@@ -104,6 +116,23 @@ def publish(
                 _fsync(target.parent)
     finally:
         _remove(partial)
+
+
+@contextmanager
+def _publish_remote(
+    target: RemotePath, *, overwrite: bool, check: Callable[[Path], None]
+) -> Iterator[Path]:
+    from bagnoise.bags.remote_publish import upload  # noqa: PLC0415 - for URLs only
+
+    folder = PrivateFolder()
+    try:
+        partial = folder.path / target.name
+        with _os_errors(partial):
+            yield partial
+            check(partial)
+        upload(partial, target, overwrite=overwrite)
+    finally:
+        folder.close()
 
 
 @contextmanager

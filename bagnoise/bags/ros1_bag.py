@@ -68,6 +68,7 @@ class Ros1Bag(Bag):
         """Close the file."""
         with suppress(*DAMAGE):
             self._file.close()
+        self.release()
 
     def _open(self, *, recover: bool) -> None:
         """Read the index, or make one where there is none and that is allowed."""

@@ -93,6 +93,7 @@ class SqliteBag(Bag):
         """Remove private copies."""
         for file in self.files:
             file.close()
+        self.release()
 
     def _make_channels(self) -> None:
         """Give equal topics of several files one channel, and different ones their own."""

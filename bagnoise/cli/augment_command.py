@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bagnoise.cli import completing
+from bagnoise.cli.bag_path import bag_path
 from bagnoise.cli.parameters import byte_count, compression, flag_of, simulator_flags, split
 from bagnoise.cli.progress import progress_bar
 from bagnoise.cli.summary_table import show_summary
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
 
 
 @click.command("augment", short_help="Write a bag with simulated sensors in it.")
-@click.argument("source", metavar="IN", type=click.Path(path_type=Path))
-@click.argument("target", metavar="OUT", type=click.Path(path_type=Path))
+@click.argument("source", metavar="IN", type=bag_path)
+@click.argument("target", metavar="OUT", type=bag_path)
 @click.option(
     "--recipe",
     metavar="FILE|PRESET",
@@ -102,7 +103,12 @@ if TYPE_CHECKING:
 @click.option("-n", "--dry-run", is_flag=True, help="Check everything, write nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
-@click.option("-v", "--verbose", is_flag=True, help="Print the recipe in use, too.")
+@click.option(
+    "-v",
+    "--verbose",
+    is_flag=True,
+    help="Print the recipe in use, and what was read of a URL, too.",
+)
 def command(  # noqa: PLR0913, PLR0917 - click passes one argument a parameter
     source: Path,
     target: Path,

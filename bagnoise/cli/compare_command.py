@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bagnoise.cli import completing
+from bagnoise.cli.bag_path import bag_path
 from bagnoise.errors import UsageError
 
 if TYPE_CHECKING:
@@ -23,8 +24,8 @@ Row = tuple[str, ...]
 
 
 @click.command("compare", short_help="Measure what was made of a bag; check it against its recipe.")
-@click.argument("truth", metavar="TRUTH", type=click.Path(path_type=Path))
-@click.argument("noisy", metavar="NOISY", type=click.Path(path_type=Path))
+@click.argument("truth", metavar="TRUTH", type=bag_path)
+@click.argument("noisy", metavar="NOISY", type=bag_path)
 @click.option(
     "--pair",
     "pairs",

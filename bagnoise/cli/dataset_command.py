@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bagnoise.bags.remote_path import location
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
@@ -120,7 +122,7 @@ def _engine(dask: str | None, workers: int | None, outputs: int) -> Engine:
 
 
 def _absolute(output: str) -> str:
-    return str(Path(output).absolute())
+    return str(location(output).absolute())
 
 
 def _in_words(outcome: Outcome, folder: Path) -> str:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from bagnoise.cli.bag_path import bag_path
+
 if TYPE_CHECKING:
     from bagnoise.inspect_bag import BagInfo, TopicInfo
 
@@ -16,7 +18,7 @@ SECOND_NS = 1_000_000_000
 
 
 @click.command("info", short_help="Show what a bag holds and what bagnoise can do with it.")
-@click.argument("path", metavar="BAG", type=click.Path(path_type=Path))
+@click.argument("path", metavar="BAG", type=bag_path)
 @click.option("--msgs", type=click.Path(path_type=Path), help="Folder of .msg files.")
 @click.option("--recover", is_flag=True, help="Show the intact part of a damaged bag.")
 @click.option("--verify", is_flag=True, help="Decompress and check everything.")

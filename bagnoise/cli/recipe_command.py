@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+from bagnoise.bags.remote_path import location
 from bagnoise.cli import completing
 from bagnoise.errors import UsageError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @click.group("recipe", short_help="List, show and check recipes.")
@@ -72,7 +76,7 @@ def schema() -> None:
 def _recipe_text(name: str) -> str:
     from bagnoise.recipe.sources import preset_text  # noqa: PLC0415
 
-    path = Path(name)
+    path = location(name)
     if path.is_dir() or (path.is_file() and path.suffix not in {".yaml", ".yml"}):
         return _recorded(path)
     if path.is_file():

@@ -6,13 +6,15 @@ from pathlib import Path
 
 import click
 
+from bagnoise.cli.bag_path import bag_path
+
 
 @click.command("report", short_help="Write one page that shows what was done to a bag.")
-@click.argument("noisy", metavar="NOISY", type=click.Path(path_type=Path))
+@click.argument("noisy", metavar="NOISY", type=bag_path)
 @click.option(
     "--truth",
     metavar="BAG",
-    type=click.Path(path_type=Path),
+    type=bag_path,
     help="The truth; default: what NOISY itself still carries of it.",
 )
 @click.option(

@@ -10,17 +10,20 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import TextIO
 
 
 class _Lenient(io.RawIOBase):
-    """Writes to a file descriptor; notes the first failure and swallows what comes after it.
+    """Writes to the file of a stream; notes the first failure and swallows what comes after it.
 
     What a command was asked for is done by the time its summary is printed, so a summary that
     nobody can read must not end it, nor hide its exit code.
     """
 
-    def __init__(self, fd: int) -> None:
-        self._fd = fd
+    def __init__(self, beneath: TextIO) -> None:
+        beneath.flush()
+        self._beneath = beneath  # closes its file when nobody holds it
+        self._fd = beneath.fileno()
         self.problem: OSError | None = None
 
     def writable(self) -> bool:
@@ -61,10 +64,9 @@ def make_lenient() -> Callable[[], str | None]:
         What flushes standard output and says why not all was written, None where it was; that the
         reader has gone is no failure.
     """
-    output = _Lenient(1)
-    for name, raw in (("stdout", output), ("stderr", _Lenient(2))):
+    output = _Lenient(sys.stdout)
+    for name, raw in (("stdout", output), ("stderr", _Lenient(sys.stderr))):
         before = getattr(sys, name)
-        before.flush()
         stream = io.TextIOWrapper(
             io.BufferedWriter(raw),  # type: ignore[type-var]
             encoding=before.encoding,

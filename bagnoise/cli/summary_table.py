@@ -36,6 +36,8 @@ def show_summary(summary: Summary, recipe: Recipe | None = None) -> None:
         console.print(table)
     for line in _notes(summary):
         click.echo(line)
+    for note in summary.notes if recipe is not None else ():
+        click.echo(f"note: {note}", err=True)
     for warning in summary.warnings:
         click.echo(f"warning: {warning}", err=True)
 

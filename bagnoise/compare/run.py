@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bagnoise.bags import open_bag
+from bagnoise.bags.remote_path import location
 from bagnoise.compare.clouds import CloudSums
 from bagnoise.compare.cones import gather, measures
 from bagnoise.compare.labels import find_labels
@@ -24,6 +24,7 @@ from bagnoise.recipe.problems import RecipeError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from os import PathLike
+    from pathlib import Path
 
     from bagnoise.bags.model import Bag
     from bagnoise.compare.cones import ConeRows
@@ -121,8 +122,8 @@ def compare(
     _check(options)
     find = definition_finder(options.msgs)
     with (
-        open_bag(Path(truth), definitions=find) as true_bag,
-        open_bag(Path(noisy), definitions=find) as noisy_bag,
+        open_bag(location(truth), definitions=find) as true_bag,
+        open_bag(location(noisy), definitions=find) as noisy_bag,
     ):
         recipe, warnings = _recipe(noisy_bag)
         pairs = find_pairs(true_bag, noisy_bag, recipe, options.pairs)

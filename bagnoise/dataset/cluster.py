@@ -8,10 +8,12 @@ import secrets
 import time
 import warnings
 from collections import deque
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bagnoise.bags.publish import PARTIAL_PREFIX
+from bagnoise.bags.remote_path import RemotePath, location
 from bagnoise.dataset.make import failed
 from bagnoise.dataset.once import Order, make_once, present
 from bagnoise.dataset.sight import byte_versions, report, require_sight, version_difference
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
     from bagnoise.dataset.engine import Task
     from bagnoise.dataset.manifest import Line
+    from bagnoise.dataset.variant import Variant
 
 CONNECT_S = 5.0
 ASK_S = 30.0  # for all workers to say what they see
@@ -100,8 +103,8 @@ class DaskEngine:
             at = self._address
             msg = f"{at}: the scheduler has no workers; start: dask worker {at} --nthreads 1"
             raise UsageError(msg) from None
-        inputs = {task.variant.source: task.input_digest["bytes"] for task in self._tasks}
-        variant = self._tasks[0].variant
+        inputs = {anywhere(t.variant).source: t.input_digest["bytes"] for t in self._tasks}
+        variant = anywhere(self._tasks[0].variant)
         folder = Path(variant.target[: -len(Path(variant.name).as_posix())])
         require_sight(self._ask, inputs, folder)
 
@@ -125,7 +128,7 @@ class DaskEngine:
         self._workers = tuple(self._client.scheduler_info(n_workers=-1)["workers"])
 
     def _give(self, task: Task) -> None:
-        variant = task.variant
+        variant = anywhere(task.variant)
         order = Order(variant, task.input_digest, present(Path(variant.target)), byte_versions())
         key = f"bagnoise-{secrets.token_hex(8)}"
         future = self._client.submit(carry_out, order, key=key, pure=False)
@@ -144,7 +147,22 @@ class DaskEngine:
             self._looked = 0.0
             self._look()
             return failed(task.variant, task.input_digest, _in_words(error))
-        return line
+        return {**line, "variant_sha256": task.variant.digest}
+
+
+def anywhere(variant: Variant) -> Variant:
+    """Spell paths in full: a worker stands in another folder.
+
+    Raises:
+        UsageError: a path is a URL, which the workers cannot be asked about yet.
+    """
+    if any(isinstance(location(path), RemotePath) for path in (variant.source, variant.target)):
+        msg = "--dask needs inputs and outputs in folders that all workers see, not on a store"
+        raise UsageError(msg)
+    msgs = variant.settings["msgs"]
+    settings = {**variant.settings, "msgs": msgs and str(Path(msgs).absolute())}
+    source, target = Path(variant.source).absolute(), Path(variant.target).absolute()
+    return replace(variant, source=str(source), target=str(target), settings=settings)
 
 
 def carry_out(order: Order) -> Line:

@@ -10,6 +10,8 @@ from bagnoise.errors import BagError
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from bagnoise.bags.remote_path import RemotePath
+
 _BLOCK_BYTES = 1 << 18
 
 
@@ -29,6 +31,18 @@ def digest_of(path: Path) -> str:
     except OSError as error:
         msg = f"{error.filename or path}: cannot be read: {error.strerror}"
         raise BagError(msg) from None
+
+
+def etag_of(path: RemotePath) -> str:
+    """Return what changes with the content of a bag on an object store, without reading it.
+
+    Raises:
+        BagError: it is not there.
+    """
+    if path.is_file():
+        return path.entry().etag.strip('"')
+    parts = [f"{file.relative_to(path)}\0{file.entry().etag}\n" for file in path.rglob("*")]
+    return hashlib.sha256("".join(parts).encode()).hexdigest()
 
 
 def stamp_of(path: Path) -> dict[str, Any]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import copy
 import glob
 import itertools
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from bagnoise.bags.remote_path import RemotePath, location_in
 from bagnoise.dataset import naming, sweep
 from bagnoise.dataset.model import MAX_OUTPUTS
 from bagnoise.dataset.variant import Variant
@@ -128,9 +128,14 @@ def _sources(loaded: LoadedPlan) -> list[_Source]:
 
 
 def _matching(folder: Path, pattern: str, output: Path) -> list[Path]:
+    path = location_in(folder, pattern)
     if not any(character in pattern for character in "*?["):
-        path = folder / pattern
         return [path] if path.exists() else []
+    if isinstance(path, RemotePath):
+        plain = list(itertools.takewhile(lambda part: not set("*?[") & set(part), path.parts))
+        root = path.parents[len(path.parts) - len(plain) - 1]
+        found = root.glob("/".join(path.parts[len(plain) :]))
+        return [bag for bag in found if output not in bag.parents]
     full = str(folder / pattern)
     names = sorted(glob.glob(full, recursive=True))  # noqa: PTH207 - Path has no absolute ones
     return [Path(n) for n in names if output.resolve() not in Path(n).resolve().parents]
@@ -141,11 +146,9 @@ def _short_names(paths: list[Path]) -> dict[Path, str]:
     stems = {path: path.stem if path.is_file() else path.name for path in paths}
     if len(set(stems.values())) == len(paths):
         return stems
-    common = os.path.commonpath([path.parent for path in paths])
-    return {
-        path: str(path.with_name(stems[path]).relative_to(common)).replace(os.sep, "_")
-        for path in paths
-    }
+    levels = zip(*(path.parent.parts for path in paths), strict=False)
+    common = sum(1 for _ in itertools.takewhile(lambda level: len(set(level)) == 1, levels))
+    return {path: "_".join((*path.parent.parts[common:], stems[path])) for path in paths}
 
 
 def _filled_recipes(loaded: LoadedPlan) -> list[_Filled]:

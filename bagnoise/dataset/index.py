@@ -6,6 +6,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from bagnoise.dataset.manifest import write_whole
 from bagnoise.report.html import Raw, card, page, table
 from bagnoise.report.page import script_text
 
@@ -39,9 +40,7 @@ def write_index(folder: Path, title: str, lines: Sequence[Line]) -> Path:
         f'aria-label="Filter"></p>{table(HEADS, map(_row, lines), NUMBERS, id_="outputs")}'
     )
     path = folder / INDEX_NAME
-    partial = path.with_name(f".{INDEX_NAME}.partial")
-    partial.write_text(page(title, body, script=script_text("table.js")), "utf-8")
-    partial.replace(path)
+    write_whole(path, page(title, body, script=script_text("table.js")).encode())
     return path
 
 

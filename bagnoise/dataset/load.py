@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pydantic import BaseModel, ValidationError
 
+from bagnoise.bags.remote_path import location_in
 from bagnoise.dataset.model import Bounds, Draws, Input, Plan, RecipeUse, Seeds, Sweep
 from bagnoise.errors import UsageError
 from bagnoise.recipe.check import field_errors
@@ -30,7 +31,7 @@ class LoadedPlan(NamedTuple):
     @property
     def output(self) -> Path:
         """The folder of the outputs."""
-        return self.folder / self.plan.output
+        return location_in(self.folder, self.plan.output)
 
 
 def load_plan(path: Path) -> LoadedPlan:

@@ -6,13 +6,14 @@ import platform
 import time
 from functools import cache
 from importlib.metadata import version
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bagnoise import __version__
 from bagnoise.augment.replay import Recording, ReplayEdit, record
 from bagnoise.augment.run import Job
 from bagnoise.bags import open_bag
+from bagnoise.bags.private_folder import PrivateFolder
+from bagnoise.bags.remote_path import RemotePath, location
 from bagnoise.dataset.digest import digest_of, stamp_of
 from bagnoise.dataset.remembering import RememberingBag
 from bagnoise.errors import BagnoiseError
@@ -21,9 +22,10 @@ from bagnoise.recipe.model import Recipe
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
     from bagnoise.augment.summary import Summary
-    from bagnoise.bags.model import Bag
+    from bagnoise.bags.model import Bag, Edit
     from bagnoise.dataset.manifest import Line
     from bagnoise.dataset.variant import Variant
 
@@ -41,7 +43,7 @@ def make(variants: Sequence[Variant], input_digest: dict[str, Any]) -> Iterator[
     find = definition_finder(_msgs(variants[0]))
     left = list(variants)
     try:
-        with open_bag(Path(variants[0].source), definitions=find) as bag:
+        with open_bag(location(variants[0].source), definitions=find) as bag:
             face = RememberingBag(bag)
             while left:
                 group, rest = _split(bag, left)
@@ -111,7 +113,7 @@ def _recordings(bag: Bag, jobs: list[tuple[Variant, Job]]) -> list[Recording | N
 
 
 def _job(bag: Bag, face: RememberingBag, variant: Variant) -> Job:
-    target = Path(variant.target)
+    target = location(variant.target)
     target.parent.mkdir(parents=True, exist_ok=True)
     recipe = Recipe.model_validate(variant.recipe)
     return Job(bag, target, recipe, variant.options(), bind_to=face)
@@ -127,18 +129,46 @@ def _made(
     try:
         if recording is not None and recording.error is not None:
             raise recording.error
-        summary = job.write(job.edit if recording is None else ReplayEdit(recording))
-        return _done(variant, summary, input_digest, started)
+        edit = job.edit if recording is None else ReplayEdit(recording)
+        target = location(variant.target)
+        if isinstance(target, RemotePath):
+            summary, sha256 = _write_remote(job, edit, target)
+        else:
+            summary = job.write(edit)
+            sha256 = digest_of(target)
+        return _done(variant, summary, sha256, input_digest, started)
     except BagnoiseError as error:
         return failed(variant, input_digest, str(error), started)
 
 
-def _done(variant: Variant, summary: Summary, input_digest: dict[str, Any], started: float) -> Line:
-    target = Path(variant.target)
+def _write_remote(job: Job, edit: Edit, target: RemotePath) -> tuple[Summary, str]:
+    """Write, hash and upload an output; hashing it here saves fetching it again."""
+    from bagnoise.bags.remote_publish import check_remote_target, upload  # noqa: PLC0415 - for URLs
+
+    check_remote_target(target, job.source, overwrite=True)
+    folder = PrivateFolder()
+    try:
+        local = folder.path / target.name
+        summary = job.write(edit, to=local)
+        sha256 = digest_of(local)
+        upload(local, target, overwrite=True)
+    finally:
+        folder.close()
+    return summary, sha256
+
+
+def _done(
+    variant: Variant,
+    summary: Summary,
+    sha256: str,
+    input_digest: dict[str, Any],
+    started: float,
+) -> Line:
+    target = location(variant.target)
     plain = summary.to_plain()
     return {
         **_common(variant, "done", input_digest),
-        "output_sha256": digest_of(target),
+        "output_sha256": sha256,
         **{f"output_{name}": value for name, value in stamp_of(target).items()},
         "copied": plain["copied"],
         "streams": plain["streams"],

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+from bagnoise.bags.remote_path import RemotePath
+from bagnoise.dataset import remote_manifest
 from bagnoise.errors import BagError
 
 if TYPE_CHECKING:
@@ -29,7 +31,7 @@ def read_manifest(folder: Path) -> dict[str, Line]:
     try:
         rows = path.read_bytes().split(b"\n")
     except FileNotFoundError:
-        return {}
+        rows = [b""]
     except OSError as error:
         msg = f"{path}: cannot be read: {error.strerror}"
         raise BagError(msg) from None
@@ -40,6 +42,9 @@ def read_manifest(folder: Path) -> dict[str, Line]:
             msg = f"{path}:{number}: not a manifest line; remove it to make its output again"
             raise BagError(msg)
         lines[line["output"]] = line
+    if isinstance(folder, RemotePath):
+        for line in remote_manifest.read_parts(folder, _parsed):
+            lines[line["output"]] = line
     return lines
 
 
@@ -55,10 +60,37 @@ def _parsed(row: bytes) -> Line | None:
 
 def write_manifest(folder: Path, lines: Iterable[Line]) -> None:
     """Replace the manifest whole."""
-    path = folder / MANIFEST_NAME
-    partial = path.with_name(f".{MANIFEST_NAME}.partial")
-    partial.write_bytes(b"".join(_row(line) for line in lines))
+    lines = list(lines)
+    write_whole(folder / MANIFEST_NAME, b"".join(_row(line) for line in lines))
+    if isinstance(folder, RemotePath):
+        remote_manifest.remove_parts(folder, [line["output"] for line in lines])
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Replace a file in one step."""
+    if isinstance(path, RemotePath):
+        path.write_bytes(data)
+        return
+    partial = path.with_name(f".{path.name}.partial")
+    partial.write_bytes(data)
     partial.replace(path)
+
+
+class Writer(Protocol):
+    """Keeps lines as they come."""
+
+    def add(self, line: Line) -> None:
+        """Keep one; it survives a kill of this process when this returns."""
+
+    def close(self) -> None:
+        """Keep no more."""
+
+
+def manifest_writer(folder: Path) -> Writer:
+    """Open the manifest of a folder for more lines; the caller has removed what is torn."""
+    if isinstance(folder, RemotePath):
+        return remote_manifest.PartWriter(folder, _row)
+    return ManifestWriter(folder)
 
 
 class ManifestWriter:

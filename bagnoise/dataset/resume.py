@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from bagnoise.dataset.digest import digest_of, stamp_of
+from bagnoise.bags.remote_path import RemotePath, location
+from bagnoise.dataset.digest import digest_of, etag_of, stamp_of
 from bagnoise.dataset.make import versions
 from bagnoise.errors import BagError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from bagnoise.dataset.manifest import Line
     from bagnoise.dataset.variant import Variant
@@ -42,18 +43,23 @@ class Inputs:
         self._now: dict[str, dict[str, Any]] = {}
 
     def digest(self, source: str) -> dict[str, Any]:
-        """Return path, size, time and sha256 of an input.
+        """Return path, size, time and sha256 of an input (at a URL: the store's etag).
 
         Raises:
             BagError: it cannot be read.
         """
         if source not in self._now:
-            stamp = stamp_of(Path(source))
-            known = self._known.get(source, {})
-            same = all(known.get(name) == value for name, value in stamp.items())
-            sha256 = known["sha256"] if same else digest_of(Path(source))
-            self._now[source] = {"path": source, **stamp, "sha256": sha256}
+            path = location(source)
+            self._now[source] = {"path": source, **stamp_of(path), **self._content(path)}
         return self._now[source]
+
+    def _content(self, path: Path) -> dict[str, str]:
+        """Say what is in an input: the store's etag where it would have to be fetched whole."""
+        if isinstance(path, RemotePath):
+            return {"etag": etag_of(path)}
+        known = self._known.get(str(path), {})
+        same = all(known.get(name) == value for name, value in stamp_of(path).items())
+        return {"sha256": known["sha256"] if same else digest_of(path)}
 
 
 def survey(
@@ -83,12 +89,12 @@ def _status(
     changed = _changed(variant, input_digest, line)
     if changed:
         return "changed", changed
-    return _on_disk(Path(variant.target), line, verify=verify)
+    return _on_disk(location(variant.target), line, verify=verify)
 
 
 def _changed(variant: Variant, input_digest: dict[str, Any], line: Line) -> str:
     recorded = line.get("input")
-    if not isinstance(recorded, dict) or recorded.get("sha256") != input_digest["sha256"]:
+    if not isinstance(recorded, dict) or _content_of(recorded) != _content_of(input_digest):
         return "the input"
     if line.get("variant_sha256") != variant.digest:
         return "the recipe or how it is written"
@@ -97,6 +103,10 @@ def _changed(variant: Variant, input_digest: dict[str, Any], line: Line) -> str:
     if not isinstance(made_with, dict) or made_with.get("bagnoise") != mine:
         return "bagnoise itself"
     return ""
+
+
+def _content_of(digest: Mapping[str, Any]) -> tuple[object, object]:
+    return digest.get("sha256"), digest.get("etag")
 
 
 def _on_disk(target: Path, line: Line, *, verify: bool) -> tuple[Status, str]:

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from bagnoise.bags.publish import PARTIAL_PREFIX
+from bagnoise.bags.remote_path import RemotePath
 from bagnoise.dataset.engine import Task
-from bagnoise.dataset.manifest import ManifestWriter, read_manifest, write_manifest
+from bagnoise.dataset.manifest import manifest_writer, read_manifest, write_manifest
 from bagnoise.dataset.resume import Planned, survey
 from bagnoise.errors import UsageError
 
@@ -119,7 +120,7 @@ def _make(
 ) -> None:
     for entry in todo:
         engine.submit(Task(entry.variant, entry.input_digest))
-    writer = ManifestWriter(folder)
+    writer = manifest_writer(folder)
     try:
         for line in engine.lines():
             writer.add(line)
@@ -150,7 +151,14 @@ def statuses(planned: Sequence[Planned]) -> Counter[str]:
 
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """Keep other runs out of the folder; the lock goes with the process, however that ends."""
+    """Keep other runs out of the folder; the lock goes with the process, however that ends.
+
+    An object store has no such lock: two runs there may do work twice, but harm nothing, since
+    every output and every line is written whole.
+    """
+    if isinstance(folder, RemotePath):
+        yield
+        return
     folder.mkdir(parents=True, exist_ok=True)
     handle = os.open(folder / LOCK_NAME, os.O_RDWR | os.O_CREAT, 0o644)
     try:
@@ -165,7 +173,9 @@ def _locked(folder: Path) -> Iterator[None]:
 
 
 def _remove_partials(folder: Path) -> None:
-    """Remove what a killed run left under temporary names."""
+    """Remove what a killed run left under temporary names; on an object store there are none."""
+    if isinstance(folder, RemotePath):
+        return
     for path in folder.rglob(f"{PARTIAL_PREFIX}*"):
         if path.is_dir():
             shutil.rmtree(path, ignore_errors=True)

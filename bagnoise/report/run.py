@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from bagnoise.augment.provenance import history
 from bagnoise.bags import open_bag
+from bagnoise.bags.remote_path import location
 from bagnoise.compare.check import check
 from bagnoise.compare.run import Options, compare
 from bagnoise.compare.samples import decoded
@@ -55,9 +56,9 @@ def report(
         UsageError: the page exists and may not be replaced, or the folder is not there.
         BagError: a bag cannot be read.
     """
-    target, noisy = Path(target), Path(noisy)
+    target, noisy = Path(target), location(noisy)
     _check_target(target, overwrite=overwrite)
-    true_path = noisy if truth is None else Path(truth)
+    true_path = noisy if truth is None else location(truth)
     options = options or Options()
     comparison = compare(true_path, noisy, options)
     verdict = None if comparison.recipe is None else check(comparison)

@@ -236,3 +236,10 @@ def test_a_dry_run_shows_no_counts(bagnoise: Command, tmp_path: Path) -> None:
     assert "/camera/cones" in shown
     assert "dropped" not in shown
     assert " 0" not in shown.splitlines()[1]
+
+
+@pytest.mark.parametrize("arguments", [("info", ""), ("augment", LAP, ""), ("augment", "", "x")])
+def test_an_empty_name_is_told(bagnoise: Command, arguments: tuple[str, ...]) -> None:
+    done = bagnoise(*arguments)
+    assert done.returncode == 2
+    assert "is empty; give the name of a bag" in done.stderr

@@ -15,6 +15,7 @@ from typing import Any
 
 import click
 import pytest
+from pages import Reader, short_lap
 from plans import LAP, ROOT, plan_text, variants_of
 
 from bagnoise.cli.main import cli
@@ -96,6 +97,16 @@ def command(plan: Path, cluster: Cluster, *more: str) -> list[str]:
 def run(plan: Path, cluster: Cluster, *more: str) -> subprocess.CompletedProcess[str]:
     call = command(plan, cluster, *more)
     return subprocess.run(call, cwd=ROOT, check=False, capture_output=True, text=True, timeout=90)
+
+
+def test_what_the_page_says(tmp_path: Path, cluster: Cluster) -> None:
+    cluster.scheduler()
+    cluster.worker()
+    text = (ROOT / "docs" / "datasets.md").read_text("utf-8")
+    reader = Reader(tmp_path / "reader", None, short_lap(tmp_path))
+    told = text.replace("tcp://HOST:8786", cluster.address)
+    assert reader.read(told, "docs/datasets.md", provided="dask") == 1
+    assert len(list((reader.folder / "noisy").glob("*.mcap"))) == 4
 
 
 def plan_in(folder: Path, more: str = SEEDS) -> Path:

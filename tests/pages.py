@@ -28,8 +28,8 @@ from bagnoise.cli.main import exit_code
 # what a fence may need -> the tests that run it, or what it does, all the same
 NEEDS = {
     "network": ".ci/run installs bagnoise as the README says",
-    "s3": "the tests of object stores, which start a server of their own",
-    "dask": "the tests of clusters, which start one",
+    "s3": "tests/cloud/test_cloud_page.py, with a server of its own",
+    "dask": "tests/dataset/test_cluster.py, with a cluster of its own",
 }
 SHORT_LAP_S = 4
 READERS_TOOLS = ("jq", "make")  # theirs, not ours: a fence with one is left out where it lacks
@@ -115,7 +115,7 @@ def short_lap(folder: Path) -> Path:
 class Reader:
     """Someone who does all that a page says, in a folder of their own."""
 
-    def __init__(self, folder: Path, program: str, lap: Path | None = None) -> None:
+    def __init__(self, folder: Path, program: str | None, lap: Path | None = None) -> None:
         """Make the folder, with ``lap`` as the sample lap; ``program`` runs bagnoise."""
         self.folder = folder
         tools = folder.parent / f"{folder.name}-bin"
@@ -127,18 +127,22 @@ class Reader:
         if lap is not None:
             shutil.copy(lap, folder / "sample_bags" / "lap.mcap")
 
-    def read(self, text: str, name: str) -> int:
-        """Do all that a page says; return how many commands were run."""
+    def read(self, text: str, name: str, *, provided: str | None = None) -> int:
+        """Do all that a page says; return how many commands were run.
+
+        Fences that need something are left out, but for ``provided``: then those alone are run.
+        """
         ran = 0
         for fence in fences_of(text):
-            if fence.needs or fence.lacks_a_tool:
+            if fence.lacks_a_tool or (fence.needs != provided and "file" not in fence.options):
                 continue
             where = f"{name}:{fence.line}"
             if "file" in fence.options:
                 path = self.folder / fence.options["file"]
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(fence.text)
-                ran += self._workflow(path, where) if fence.is_workflow else 0
+                if fence.is_workflow and provided is None:
+                    ran += self._workflow(path, where)
             elif fence.language == "sh":
                 self._must_work(fence.text, where)
                 ran += 1
