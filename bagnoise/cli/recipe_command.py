@@ -10,7 +10,8 @@ import click
 from bagnoise.errors import UsageError
 from bagnoise.recipe.check import recipe_of
 from bagnoise.recipe.document import read_document, write_yaml
-from bagnoise.recipe.load import preset_names, preset_text, recipe_document
+from bagnoise.recipe.families import corruptions
+from bagnoise.recipe.load import preset_text, recipe_document, single_presets
 from bagnoise.recipe.model import Recipe
 
 
@@ -22,10 +23,15 @@ def command() -> None:
 @command.command("list")
 def list_presets() -> None:
     """List the shipped recipes."""
-    names = preset_names()
+    names = single_presets()
+    families = {f"{c.prefix}-{'|'.join(c.severities)}": c.description for c in corruptions()}
     width = max(map(len, names))
     for name in names:
         description = recipe_of(read_document(preset_text(name), name)).description
+        click.echo(f"{name:{width}}  {description}")
+    width = max(map(len, families))
+    click.echo("\nFamilies, each name with one of its severities:")
+    for name, description in families.items():
         click.echo(f"{name:{width}}  {description}")
 
 
