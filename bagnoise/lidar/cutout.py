@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from bagnoise.rng import Draws
+
+
+_STRIDE: Final = 16
 
 
 class PatchSize(NamedTuple):
@@ -60,26 +63,53 @@ def in_patches(
     if size.radius_deg is not None:
         places /= arms.ranges[rows]
     lost = np.zeros(len(rows), np.bool_)
-    for middle in np.argsort(order[rows])[:patches]:
-        square = ((places - places[:, middle, None]) ** 2).sum(axis=0)
-        lost |= _within(square, size, lost)
+    squares, axis_squares = np.empty(len(rows)), np.empty(len(rows))
+    for middle in _least(order[rows], patches):
+        squares[:] = 0
+        for axis in places:  # in place: the arrays stay in the cache
+            np.subtract(axis, axis[middle], out=axis_squares)
+            np.square(axis_squares, out=axis_squares)
+            squares += axis_squares
+        lost |= _within(squares, size, lost)
     out = np.zeros(len(xyz), np.bool_)
     out[rows] = lost
     return out
 
 
+def _least(order: NDArray[np.float64], count: int) -> NDArray[np.intp]:
+    """Return where the least of some numbers, (n,), are, least first, (count,)."""
+    if count < len(order):
+        some = np.argpartition(order, count)[:count]
+        return np.asarray(some[np.argsort(order[some])])
+    return np.argsort(order)
+
+
 def _within(
-    square: NDArray[np.float64], size: PatchSize, lost: NDArray[np.bool_]
+    squares: NDArray[np.float64], size: PatchSize, lost: NDArray[np.bool_]
 ) -> NDArray[np.bool_]:
-    """Tell which squared distances, (n,), are of a patch."""
+    """Tell which squared distances, (n,), are of a patch; may change them where lost."""
     if size.radius_deg is not None:
-        return np.asarray(square <= (2 * np.sin(np.radians(min(size.radius_deg, 180.0)) / 2)) ** 2)
+        chord = 2 * np.sin(np.radians(min(size.radius_deg, 180.0)) / 2)
+        return np.asarray(squares <= chord**2)
     if size.radius_m is not None:
-        return np.asarray(square <= size.radius_m**2)
+        return np.asarray(squares <= size.radius_m**2)
     assert size.nearest_share is not None
-    there = np.flatnonzero(~lost)
-    count = min(round(size.nearest_share * len(lost)), len(there))
-    inside = np.zeros(len(lost), np.bool_)
-    if count:
-        inside[there[np.argpartition(square[there], count - 1)[:count]]] = True
-    return inside
+    count = round(size.nearest_share * len(lost))
+    if count == 0:
+        return np.zeros(len(lost), np.bool_)
+    squares[lost] = np.inf
+    return np.asarray(squares <= _smallest(squares, count))  # what is equally far goes, too
+
+
+def _smallest(values: NDArray[np.float64], count: int) -> float:
+    """Return the ``count``-th smallest of values, (n,).
+
+    Partitioning all is slow; some of them tell a bound below which the wanted one nearly always is.
+    """
+    some = values[::_STRIDE]
+    place = 2 * (count // _STRIDE) + _STRIDE
+    if place < len(some):
+        few = values[values <= np.partition(some, place)[place]]
+        if len(few) >= count:
+            values = few
+    return float(np.partition(values, count - 1)[count - 1])

@@ -68,7 +68,8 @@ def crosstalk(
     origin = np.asarray(sensor_xyz, np.float64)
     arms = arms_of(xyz, origin)
     to_m = folded(arms.ranges + drawn if relative else drawn, *limits_m)
-    return stretched(xyz, origin, arms._replace(hit=arms.hit & chosen), to_m)
+    moved = arms.hit & chosen & ((drawn != 0) if relative else True)
+    return stretched(xyz, origin, arms._replace(hit=moved), to_m)
 
 
 def direction_of(azimuth_deg: float, elevation_deg: float) -> NDArray[np.float64]:

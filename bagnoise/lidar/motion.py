@@ -101,15 +101,16 @@ def posed(
         rotations: (parts, 3, 3).
         shifts: (parts, 3) metres.
     """
-    hit = is_return(xyz)
+    where: Any = part if len(shifts) > 1 else 0  # one pose needs no number of its own a point
     columns = []
     with np.errstate(invalid="ignore"):
         for axis in range(3):
-            column = shifts[part, axis]
-            for other in range(3):
-                column = column + rotations[part, axis, other] * xyz[:, other]
+            column = rotations[where, axis, 0] * xyz[:, 0]
+            for other in (1, 2):
+                column += rotations[where, axis, other] * xyz[:, other]
+            column += shifts[where, axis]
             columns.append(column)
-    return _with_columns(xyz, columns, hit)
+    return _with_columns(xyz, columns, is_return(xyz))
 
 
 def sectors(azimuth_rad: NDArray[Any], parts: int) -> NDArray[np.intp]:
@@ -124,7 +125,10 @@ def jittered(xyz: NDArray[Any], std_m: ArrayLike, rng: Draws) -> Moved:
     columns = []
     with np.errstate(invalid="ignore"):
         for axis, std in enumerate(np.asarray(std_m, np.float64)):
-            columns.append(xyz[:, axis] + std * rng.standard_normal(len(xyz)))
+            drawn = rng.standard_normal(len(xyz))
+            drawn *= std
+            drawn += xyz[:, axis]
+            columns.append(drawn)
     return _with_columns(xyz, columns, is_return(xyz))
 
 

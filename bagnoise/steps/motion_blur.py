@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
 from pydantic import Field
 
 from bagnoise.errors import MessageError
 from bagnoise.lidar.crop import azimuths_rad
 from bagnoise.lidar.motion import jittered, pose_errors, posed, sectors, swept
+from bagnoise.lidar.noise import Moved
 from bagnoise.messages.cloud_time import TIME_NAMES, offsets_ns, time_kind
 from bagnoise.steps.base import CloudStep, Moment
 from bagnoise.steps.draws import row_draws
 from bagnoise.steps.view import NO_TRIPLE, Triple
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from bagnoise.messages.cloud import Cloud
@@ -61,21 +62,24 @@ class MotionBlur(CloudStep):
         """Move by motion, then by pose, then by jitter; misses keep their bits."""
         if not len(cloud):
             return cloud
+        before = moved = Moved(cloud.xyz(), np.zeros(len(cloud), np.bool_))
         if any(self.velocity_m_s) or self.yaw_rate_deg_s:
-            time_s = _times_s(cloud)
-            moved = swept(cloud.xyz(), time_s, self.velocity_m_s, self.yaw_rate_deg_s)
-            cloud = cloud.with_xyz(moved.xyz, moved.changed)
+            moved = swept(moved.xyz, _times_s(cloud), self.velocity_m_s, self.yaw_rate_deg_s)
+        changed = moved.changed
         if self.shift_std_m or self.turn_std_deg:
-            poses = pose_errors(
-                self.parts, self.shift_std_m, self.turn_std_deg, moment.generator("poses")
-            )
-            xyz = cloud.xyz()
-            moved = posed(xyz, sectors(azimuths_rad(xyz), self.parts), *poses)
-            cloud = cloud.with_xyz(moved.xyz, moved.changed)
+            generator = moment.generator("poses")
+            poses = pose_errors(self.parts, self.shift_std_m, self.turn_std_deg, generator)
+            moved = posed(moved.xyz, self._part(before.xyz), *poses)
+            changed = changed | moved.changed
         if any(self.jitter_std_m):
-            moved = jittered(cloud.xyz(), self.jitter_std_m, row_draws(cloud, moment, "jitter"))
-            cloud = cloud.with_xyz(moved.xyz, moved.changed)
-        return cloud
+            moved = jittered(moved.xyz, self.jitter_std_m, row_draws(cloud, moment, "jitter"))
+            changed = changed | moved.changed
+        return cloud.with_xyz(moved.xyz, changed) if changed.any() else cloud
+
+    def _part(self, xyz: NDArray[Any]) -> NDArray[np.intp]:
+        if self.parts == 1:
+            return np.zeros(len(xyz), np.intp)
+        return sectors(azimuths_rad(xyz), self.parts)
 
 
 def _times_s(cloud: Cloud) -> NDArray[np.float64]:
