@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal
 
 import numpy as np
 from pydantic import Field
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from bagnoise.messages.cloud import Cloud
 
+_USUAL_STD_M: Final = 3.0  # that of Robo3D and 3D_Corruptions_AD
 Span = Annotated[tuple[float, float], Field(strict=False)]
 
 
@@ -52,7 +53,9 @@ class Crosstalk(CloudStep, RangeLimits):
     distribution: Literal["uniform", "normal"] = Field(
         "uniform", description="of the wrong range: anywhere, or about the true one"
     )
-    std_m: float = Field(3.0, ge=0, le=1e4, description="deviation of the normal one, in metres")
+    std_m: float | None = Field(
+        None, ge=0, le=1e4, description="deviation of the normal one, in metres; null: 3"
+    )
     intensity: Span | None = Field(
         None, description="least and most of wrong returns, drawn uniformly; null: as they were"
     )
@@ -64,7 +67,7 @@ class Crosstalk(CloudStep, RangeLimits):
     def check(self) -> list[str]:
         """Check what goes together."""
         found = self.limit_problems()
-        if self.distribution == "uniform" and "std_m" in self.model_fields_set:
+        if self.distribution == "uniform" and self.std_m is not None:
             found.append("std_m is of distribution: normal; a uniform range has none")
         if self.intensity is not None and not 0 <= self.intensity[0] <= self.intensity[1]:
             found.append("intensity must start at 0 or more and not end before")
@@ -80,7 +83,7 @@ class Crosstalk(CloudStep, RangeLimits):
             self.fraction,
             self.limits_m,
             row_draws(cloud, moment),
-            std_m=self.std_m if self.distribution == "normal" else None,
+            std_m=self._std_m(),
         )
         if not moved.changed.any():
             return cloud
@@ -91,6 +94,12 @@ class Crosstalk(CloudStep, RangeLimits):
             drawn = row_draws(cloud, moment, "intensity").random(len(cloud))
             cloud = cloud.with_columns({name: least + drawn * (most - least)}, moved.changed)
         return cloud.with_xyz(moved.xyz, moved.changed)
+
+    def _std_m(self) -> float | None:
+        """Return the deviation of the normal distribution; None: uniform."""
+        if self.distribution == "uniform":
+            return None
+        return _USUAL_STD_M if self.std_m is None else self.std_m
 
 
 class Sun(CloudStep, RangeLimits):

@@ -7,6 +7,8 @@ from click.testing import CliRunner
 
 from bagnoise.cli.main import cli
 from bagnoise.errors import UsageError
+from bagnoise.recipe.check import recipe_of
+from bagnoise.recipe.document import read_document, write_yaml
 from bagnoise.recipe.families import corruptions, family_names, family_of, family_text
 from bagnoise.recipe.load import Request, load_recipe, preset_names, preset_text
 
@@ -60,6 +62,8 @@ def test_every_preset_of_a_family_is_a_right_recipe(name: str) -> None:
     assert recipe.streams["points"].source == "/velodyne_points"
     assert recipe.description
     assert name in preset_names()
+    full = read_document(write_yaml(recipe.to_plain()), "full")  # as a bag records it
+    assert recipe_of(full) == recipe
 
 
 def test_severities_differ_and_grow() -> None:

@@ -280,3 +280,11 @@ def test_impossible_options_are_found(name: str, options: dict[str, Any], said: 
     (found,) = STEPS[name].model_validate(options).check()
     assert said in found
     assert STEPS[name]().check() == []
+
+
+@pytest.mark.parametrize("step", [*LOSING, *MOVING, BeamMissing(keep=2)], ids=lambda s: s.name)
+def test_options_written_out_are_the_same_options(step: CloudStep) -> None:
+    """So that the recipe that a bag records, with every default, is a right one."""
+    again = type(step).model_validate(step.model_dump())
+    assert again == step
+    assert again.check() == []
