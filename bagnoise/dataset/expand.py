@@ -180,7 +180,8 @@ def _filled_recipes(loaded: LoadedPlan) -> list[_Filled]:
 
 def _document(folder: Path, use: RecipeUse, where: str) -> Document:
     path = folder / use.recipe
-    document = recipe_document(use.recipe if use.recipe in preset_names() else str(path))
+    is_name = path.name == use.recipe and not path.suffix and not path.exists()
+    document = recipe_document(use.recipe if is_name or use.recipe in preset_names() else str(path))
     changes = [Override(name, value, f"{where}: set {name}") for name, value in use.set.items()]
     apply_overrides(document, changes)
     return document
