@@ -25,12 +25,18 @@ def list_presets() -> None:
     """List the shipped recipes."""
     from bagnoise.recipe.check import recipe_of  # noqa: PLC0415 - slow to import
     from bagnoise.recipe.document import read_document  # noqa: PLC0415
-    from bagnoise.recipe.sources import preset_names, preset_text  # noqa: PLC0415
+    from bagnoise.recipe.families import corruptions  # noqa: PLC0415
+    from bagnoise.recipe.sources import preset_text, single_presets  # noqa: PLC0415
 
-    names = preset_names()
+    names = single_presets()
+    families = {f"{c.prefix}-{'|'.join(c.severities)}": c.description for c in corruptions()}
     width = max(map(len, names))
     for name in names:
         description = recipe_of(read_document(preset_text(name), name)).description
+        click.echo(f"{name:{width}}  {description}")
+    width = max(map(len, families))
+    click.echo("\nFamilies, each name with one of its severities:")
+    for name, description in families.items():
         click.echo(f"{name:{width}}  {description}")
 
 

@@ -15,10 +15,10 @@ from bagnoise.dataset.variant import Variant
 from bagnoise.errors import UsageError
 from bagnoise.recipe.check import recipe_of
 from bagnoise.recipe.document import Document
-from bagnoise.recipe.load import preset_names, recipe_document
 from bagnoise.recipe.model import Recipe, Stream
 from bagnoise.recipe.overrides import Override, apply_overrides
 from bagnoise.recipe.problems import Problem, RecipeError
+from bagnoise.recipe.sources import preset_names, recipe_document
 
 if TYPE_CHECKING:
     from bagnoise.dataset.load import LoadedPlan
@@ -183,7 +183,8 @@ def _filled_recipes(loaded: LoadedPlan) -> list[_Filled]:
 
 def _document(folder: Path, use: RecipeUse, where: str) -> Document:
     path = folder / use.recipe
-    document = recipe_document(use.recipe if use.recipe in preset_names() else str(path))
+    is_name = path.name == use.recipe and not path.suffix and not path.exists()
+    document = recipe_document(use.recipe if is_name or use.recipe in preset_names() else str(path))
     changes = [Override(name, value, f"{where}: set {name}") for name, value in use.set.items()]
     apply_overrides(document, changes)
     return document

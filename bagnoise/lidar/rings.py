@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 NO_RING: Final = -1
+_USUAL_BEAMS: Final = (1, 2, 4, 8, 16, 32, 40, 64, 80, 128, 192, 256, 512, 1024)
 _MOST_RINGS: Final = 256
 _FLATTEST: Final = 0.5  # a ring's spread over the gap to the next one
 _SHARE_IN_RINGS: Final = 0.9
@@ -75,3 +76,12 @@ def _check_bands(ordered: NDArray[np.float64], breaks: NDArray[np.bool_]) -> Non
             f" {gap:.3g} deg apart"
         )
         raise MessageError(msg)
+
+
+def usual_beams(ring: NDArray[np.int32]) -> int:
+    """Return a lidar's number of beams from rings, (n,), seen.
+
+    It is the same where a cloud happens to lack its top rings.
+    """
+    seen = int(ring.max(initial=0)) + 1
+    return next((usual for usual in _USUAL_BEAMS if usual >= seen), seen)

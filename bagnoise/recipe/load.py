@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING
 from bagnoise.recipe.check import recipe_of
 from bagnoise.recipe.document import Document
 from bagnoise.recipe.overrides import Override, add_labels, apply_overrides, rename_source
-from bagnoise.recipe.sources import DEFAULT_PRESET, preset_names, preset_text, recipe_document
+from bagnoise.recipe.sources import DEFAULT_PRESET, recipe_document
 from bagnoise.recipe.stream_text import parse_stream
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bagnoise.recipe.model import Recipe
-
-__all__ = ["Request", "load_recipe", "preset_names", "preset_text", "recipe_document"]
 
 
 @dataclass(frozen=True)

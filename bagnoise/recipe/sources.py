@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from bagnoise.errors import UsageError
 from bagnoise.recipe.document import read_document
+from bagnoise.recipe.families import corruptions, family_names, family_text
 from bagnoise.recipe.problems import did_you_mean
 
 if TYPE_CHECKING:
@@ -18,7 +19,12 @@ MAX_RECIPE_BYTES = 4 << 20
 
 
 def preset_names() -> list[str]:
-    """List the shipped recipes."""
+    """List the shipped recipes, those of the families last."""
+    return [*single_presets(), *family_names()]
+
+
+def single_presets() -> list[str]:
+    """List the shipped recipes that have a file of their own."""
     folder = resources.files("bagnoise") / "presets"
     return sorted(
         f.name.removesuffix(".yaml") for f in folder.iterdir() if f.name.endswith(".yaml")
@@ -31,11 +37,22 @@ def preset_text(name: str) -> str:
     Raises:
         UsageError: there is none of this name.
     """
-    names = preset_names()
-    if name not in names:
-        msg = f"no preset {name!r}; {did_you_mean(name, names)}"
-        raise UsageError(msg)
+    if name not in single_presets():
+        text = family_text(name)
+        if text is None:
+            msg = f"no preset {name!r}; {_suggestion(name)}"
+            raise UsageError(msg)
+        return text
     return (resources.files("bagnoise") / "presets" / f"{name}.yaml").read_text("utf-8")
+
+
+def _suggestion(name: str) -> str:
+    """Suggest the nearest preset, or list them all, families in short."""
+    close = did_you_mean(name, preset_names())
+    if close.startswith("did you mean"):
+        return close
+    families = (f"{c.prefix}-{'|'.join(c.severities)}" for c in corruptions())
+    return f"known: {', '.join([*single_presets(), *families])}"
 
 
 def recipe_document(name: str) -> Document:

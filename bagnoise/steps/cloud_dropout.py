@@ -16,6 +16,7 @@ from bagnoise.lidar.dropout import (
     range_dropout,
     rings_every,
 )
+from bagnoise.lidar.rings import usual_beams
 from bagnoise.messages.cloud import INTENSITY_NAMES
 from bagnoise.messages.cloud_misses import Misses, hits, without
 from bagnoise.messages.cloud_rings import rings
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from bagnoise.steps.context import Needs
 
 _STREAM_KEY = 3  # (seed, stream, step label)
-_USUAL_BEAMS = (1, 2, 4, 8, 16, 32, 40, 64, 80, 128, 192, 256, 512, 1024)
 Range = Annotated[tuple[float, float], Field(strict=False)]
 
 
@@ -112,14 +112,8 @@ class Dropout(CloudStep, LidarOrigin):
     def _by_ring(self, ring: NDArray[np.int32], moment: Moment) -> NDArray[np.bool_]:
         kept = rings_every(ring, self.keep_every_ring, self.first_ring)
         if self.lost_beams > 0:
-            channels = self.beams or _channels_of(ring)
+            channels = self.beams or usual_beams(ring)
             generator = keyed(*moment.key[:_STREAM_KEY], "lost beams")
             lost = lost_rings(channels, min(self.lost_beams, channels), generator)
             kept &= ~np.isin(ring, lost)
         return kept
-
-
-def _channels_of(ring: NDArray[np.int32]) -> int:
-    """Return a lidar's number of beams; the same where a cloud happens to lack its top rings."""
-    seen = int(ring.max(initial=0)) + 1
-    return next((usual for usual in _USUAL_BEAMS if usual >= seen), seen)

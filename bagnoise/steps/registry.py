@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from bagnoise.steps.camera_lidar import CameraLidar
 from bagnoise.steps.cloud_dropout import Dropout
+from bagnoise.steps.cloud_losses import BeamMissing, Cutout, IncompleteEcho
 from bagnoise.steps.cloud_noise import IntensityNoise, Quantize, RangeNoise
 from bagnoise.steps.color import Classes, Color
 from bagnoise.steps.covariance import Covariance
@@ -17,7 +18,9 @@ from bagnoise.steps.fog import Fog
 from bagnoise.steps.from_track import FromTrack
 from bagnoise.steps.frustum import Frustum
 from bagnoise.steps.header import Header
+from bagnoise.steps.interference import Crosstalk, Sun
 from bagnoise.steps.misalign import Misalign
+from bagnoise.steps.motion_blur import MotionBlur
 from bagnoise.steps.noise import Noise
 from bagnoise.steps.occlusion import Occlusion
 from bagnoise.steps.polar_noise import PolarNoiseStep
@@ -58,6 +61,12 @@ _IN_ORDER: tuple[type[Step], ...] = (
     Rain,
     Snow,
     WetGround,
+    BeamMissing,
+    Cutout,
+    IncompleteEcho,
+    Crosstalk,
+    Sun,
+    MotionBlur,
     Misalign,
     Rate,
     Latency,

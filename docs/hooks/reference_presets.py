@@ -5,7 +5,7 @@ from __future__ import annotations
 from markdown_text import plain
 
 from bagnoise.recipe.document import read_document
-from bagnoise.recipe.load import preset_names, preset_text
+from bagnoise.recipe.sources import preset_names, preset_text
 
 INTRODUCTION = """\
 # Presets

@@ -53,6 +53,11 @@ def test_a_swept_option_that_a_recipe_has_not_is_named_with_its_place(tmp_path: 
         variants_of(tmp_path, "sweep: {grid: {camera.nose.std_m: [1]}}\n", recipes="feb-literal")
 
 
+def test_an_unknown_severity_of_a_preset_is_named_with_the_known_ones(tmp_path: Path) -> None:
+    with pytest.raises(RecipeError, match=r"no severity 'worst'; known: light, moderate, heavy"):
+        variants_of(tmp_path, "", recipes="robo3d-fog-worst")
+
+
 def test_a_swept_value_out_of_limits_is_a_recipe_error(tmp_path: Path) -> None:
     with pytest.raises(RecipeError, match=r"plan.yaml:6:16.*greater than or equal to 0, not -1"):
         variants_of(tmp_path, "sweep: {grid: {camera.noise.std_m: [-1]}}\n")

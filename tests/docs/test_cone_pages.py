@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from bagnoise.recipe.load import preset_names
+from bagnoise.recipe.sources import preset_names
 from bagnoise.steps.base import ConeStep
 from bagnoise.steps.registry import STEPS
 

@@ -19,8 +19,8 @@ from bagnoise.dataset.model import Draws, Plan, Seeds
 from bagnoise.lidar.models import lidar_models
 from bagnoise.messages.definitions import shipped_types
 from bagnoise.messages.registry import cone_types
-from bagnoise.recipe.load import preset_names
 from bagnoise.recipe.model import Also, Recipe, Stream
+from bagnoise.recipe.sources import preset_names
 from bagnoise.steps.registry import STEPS
 
 NO_NETWORK = """

@@ -4,8 +4,8 @@ import pytest
 
 from bagnoise.recipe.check import recipe_of
 from bagnoise.recipe.document import read_document, write_yaml
-from bagnoise.recipe.load import preset_names, preset_text
 from bagnoise.recipe.problems import RecipeError
+from bagnoise.recipe.sources import preset_names, preset_text
 from bagnoise.steps.color import Color
 
 

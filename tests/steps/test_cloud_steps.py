@@ -15,12 +15,15 @@ from bagnoise.messages.point_fields import PointField
 from bagnoise.steps.base import CloudStep, Moment
 from bagnoise.steps.camera_lidar import CameraLidar
 from bagnoise.steps.cloud_dropout import Dropout
+from bagnoise.steps.cloud_losses import BeamMissing, Cutout, IncompleteEcho
 from bagnoise.steps.cloud_noise import IntensityNoise, Quantize, RangeNoise
 from bagnoise.steps.color import Color
 from bagnoise.steps.field_of_view import Crop
 from bagnoise.steps.fog import Fog
 from bagnoise.steps.frustum import Frustum
+from bagnoise.steps.interference import Crosstalk, Sun
 from bagnoise.steps.misalign import Misalign
+from bagnoise.steps.motion_blur import MotionBlur
 from bagnoise.steps.precipitation import Rain, Snow
 from bagnoise.steps.wet_ground import WetGround
 
@@ -48,6 +51,15 @@ STEPS: list[CloudStep] = [
     Snow(rate_mm_h=3.0, returns="last"),
     Snow(rate_mm_h=3.0, terminal_velocity_m_s=0.5),
     WetGround(water_depth_mm=1.0, ground_plane=(0.0, 0.0, 1.0, 0.7), ground_band_m=0.5),
+    Crosstalk(fraction=0.3, intensity=(5.0, 50.0)),
+    Crosstalk(fraction=0.3, distribution="normal", std_m=20.0),
+    Sun(within_deg=120.0, lost_probability=0.5, noise_probability=0.5),
+    MotionBlur(shift_std_m=0.1, turn_std_deg=1.0, parts=5, jitter_std_m=(0.01, 0.01, 0.0)),
+    IncompleteEcho(probability=0.7, faint_below=100.0),
+    IncompleteEcho(probability=0.7),
+    BeamMissing(count=3),
+    Cutout(patches=3, radius_deg=20.0),
+    Cutout(patches=3, nearest_share=0.05, misses="zero"),
     Color(),
     Color(keep_layout=True),
 ]
@@ -63,6 +75,16 @@ NOTHING_ASKED: list[CloudStep] = [
     Rain(),
     Snow(terminal_velocity_m_s=1.0),
     WetGround(),
+    Crosstalk(intensity=(0.0, 9.0)),
+    Crosstalk(fraction=0.5, distribution="normal", std_m=0.0),
+    Sun(),
+    Sun(noise_probability=1.0, std_m=0.0, within_deg=180.0),
+    MotionBlur(),
+    IncompleteEcho(faint_below=100.0),
+    BeamMissing(),
+    BeamMissing(share=0.0),
+    BeamMissing(keep=8),
+    Cutout(radius_m=1.0),
 ]
 
 
