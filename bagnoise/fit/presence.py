@@ -1,0 +1,264 @@
+"""What is seen, what is missed, and what is seen that is not there.
+
+Strays: false positives lie with an even density lambda (per m^2 and message) over the view. They
+are counted where no true cone is within a gate, less the detections of true cones that erred out of
+theirs. A true cone has at least one detection within its gate with chance
+1 - (1 - p q) exp(-lambda pi g^2); q is the chance that an error lies within the gate. So
+p = (1 - (1 - share) exp(lambda pi g^2)) / q, without the bias of either.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bagnoise.compare.cones import CLASS_NAMES
+from bagnoise.compare.statistics import chi2_tails
+from bagnoise.fit.estimate import Estimate, count_interval, quantile, share_interval
+from bagnoise.fit.position import bin_at
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from bagnoise.fit.sightings import Sightings
+
+POINTS = 1500  # of the view, that say how much of it is free of true cones
+CLASS_ALPHA = 1e-3
+LEAST = 30
+_GOLDEN = (math.sqrt(5) - 1) / 2
+
+
+@dataclass(frozen=True)
+class View:
+    """What the false positives are spread over: a sector around the sensor."""
+
+    min_range_m: float
+    max_range_m: float
+    horizontal_deg: float
+
+    @property
+    def area_m2(self) -> float:
+        """Its area."""
+        half_rad = math.radians(self.horizontal_deg / 2)
+        return half_rad * (self.max_range_m**2 - self.min_range_m**2)
+
+    def contains(self, xy: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Say which positions (n, >= 2) lie in it."""
+        range_m = np.hypot(xy[:, 0], xy[:, 1])
+        bearing_deg = np.abs(np.degrees(np.arctan2(xy[:, 1], xy[:, 0])))
+        near = (range_m >= self.min_range_m) & (range_m <= self.max_range_m)
+        inside: NDArray[np.bool_] = near & (bearing_deg <= self.horizontal_deg / 2)
+        return inside
+
+    def points(self, count: int = POINTS) -> NDArray[np.float64]:
+        """Return points evenly over its area, (count, 2): a Fibonacci lattice."""
+        n = np.arange(count)
+        squares = self.min_range_m**2, self.max_range_m**2
+        range_m = np.sqrt(squares[0] + (n + 0.5) / count * (squares[1] - squares[0]))
+        share = (n * _GOLDEN) % 1.0
+        bearing = (share - 0.5) * math.radians(self.horizontal_deg)
+        return np.column_stack([range_m * np.cos(bearing), range_m * np.sin(bearing)])
+
+
+@dataclass(frozen=True)
+class Strays:
+    """False positives: a mean number a message, and their density by range bin.
+
+    Attributes:
+        per_frame: over the whole view.
+        density: by range bin, per m^2 and message.
+        colors: (5,) how many were seen as each class.
+    """
+
+    per_frame: Estimate
+    density: NDArray[np.float64]
+    colors: NDArray[np.int64]
+
+    def share(self, chance: NDArray[np.float64], gate_m: float) -> NDArray[np.float64]:
+        """Return the share of single detections within a gate that are strays, by bin.
+
+        ``chance``: by bin, that a true cone's own detection lies within its gate.
+        """
+        expected = self.density * math.pi * gate_m**2
+        alone = (1 - chance) * expected
+        total = chance + alone
+        return np.where(total > 0, alone / np.where(total > 0, total, 1), 0.0)
+
+
+def strays(rows: Sightings, view: View, edges_m: NDArray[np.float64], leaked: float) -> Strays:
+    """Count detections that are of no true cone.
+
+    ``leaked``: how many detections of true cones are expected to have erred out of every gate.
+    """
+    other_range_m = np.hypot(rows.other_xyz[:, 0], rows.other_xyz[:, 1])
+    counted = rows.other_far & view.contains(rows.other_xyz)
+    found = int(counted.sum())
+    points = view.points()
+    free = np.zeros(len(points))
+    for true_xy in rows.true_xy:
+        free += _is_free(points, true_xy, rows.gate_m)
+    point_m2 = view.area_m2 / len(points)
+    free_m2 = float(free.sum()) * point_m2
+    low, high = count_interval(found)
+    scale = view.area_m2 / max(free_m2, 1e-9)
+    values = [max(0.0, events - leaked) * scale for events in (found, low, high)]
+    per_frame = Estimate("per_frame", *values, found)
+    bins = len(edges_m)
+    by_bin = np.bincount(bin_at(edges_m, other_range_m[counted]), minlength=bins)
+    point_bins = bin_at(edges_m, np.hypot(points[:, 0], points[:, 1]))
+    area = np.bincount(point_bins, weights=free, minlength=bins) * point_m2
+    kept = max(0.0, found - leaked) / max(found, 1)
+    density = np.where(area > 0, by_bin * kept / np.maximum(area, 1e-9), 0.0)
+    colors = np.bincount(rows.other_color[counted].astype(np.intp), minlength=len(CLASS_NAMES))
+    return Strays(per_frame, density, colors)
+
+
+def _is_free(
+    points: NDArray[np.float64], true_xy: NDArray[np.float64], gate_m: float
+) -> NDArray[np.bool_]:
+    if not len(true_xy):
+        return np.ones(len(points), bool)
+    reach = float(np.abs(points).max()) + gate_m
+    near = true_xy[(np.abs(true_xy) <= reach).all(axis=1)]
+    square = ((points[:, None, :] - near[None, :, :]) ** 2).sum(axis=2)
+    free: NDArray[np.bool_] = (square > gate_m**2).all(axis=1)
+    return free
+
+
+@dataclass(frozen=True)
+class Detection:
+    """Chance to be seen by range, and a factor by class (empty: all alike).
+
+    Attributes:
+        overall: (bins,) over all classes as they come.
+    """
+
+    probability: list[Estimate]
+    one: Estimate
+    by_class: dict[int, Estimate]
+    overall: NDArray[np.float64]
+
+
+def detection(
+    rows: Sightings,
+    usable: NDArray[np.bool_],
+    color: NDArray[np.int8],
+    edges_m: NDArray[np.float64],
+    inside: NDArray[np.float64],
+    density: NDArray[np.float64],
+) -> Detection:
+    """Estimate the chance of detection from the usable sightings (n,).
+
+    Args:
+        rows: all sightings, n.
+        usable: (n,) clear cones in view.
+        color: (n,) the class that by_class goes by.
+        edges_m, inside, density: by range bin: upper end, chance of an error within the gate,
+            false positives per m^2 and message.
+    """
+    place = bin_at(edges_m, rows.range_m)
+    bins = len(edges_m)
+    trials = np.bincount(place[usable], minlength=bins)
+    hits = np.bincount(place[usable & rows.matched], minlength=bins)
+    expected = np.exp(density * math.pi * rows.gate_m**2)
+    lows = [0.0, *edges_m[:-1].tolist()]
+    found = []
+    for n in range(bins):
+        estimate = _corrected(int(hits[n]), int(trials[n]), float(inside[n]), float(expected[n]))
+        found.append(replace(estimate, bin_m=(lows[n], float(edges_m[n]))))
+    weights = trials / max(trials.sum(), 1)
+    mean_inside, mean_stray = float(weights @ inside), float(weights @ expected)
+    one = _corrected(int(hits.sum()), int(trials.sum()), mean_inside, mean_stray)
+    used = np.flatnonzero(usable)
+    overall = np.array([e.value for e in found])
+    classes = _differing(rows, used, color, overall * inside, place)
+    if not classes:
+        return Detection(found, one, {}, overall)
+    by_bin, factors = _apart(rows.matched[used], place[used], color[used], classes, bins)
+    scale = by_bin * bins_share(hits, trials)
+    found = [_scaled(e, float(k)) for e, k in zip(found, scale, strict=True)]
+    one = _scaled(one, float(weights @ by_bin) / max(float(hits.sum() / max(trials.sum(), 1)), 1e-9))
+    return Detection(found, one, factors, overall)
+
+
+def _corrected(hits: int, trials: int, inside: float, stray: float) -> Estimate:
+    low, high = share_interval(hits, trials)
+    share = hits / trials if trials else 0.0
+    a, b, c = ((1 - (1 - s) * stray) / inside for s in (share, low, high))
+    return Estimate("probability", a, b, c, trials).clipped(0.0, 1.0)
+
+
+def bins_share(hits: NDArray[np.intp], trials: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Return trials / hits by bin, 1 where nothing was hit."""
+    return np.where(hits > 0, trials / np.maximum(hits, 1), 1.0)
+
+
+def _scaled(estimate: Estimate, factor: float) -> Estimate:
+    value, low, high = (v * factor for v in (estimate.value, estimate.low, estimate.high))
+    return replace(estimate, value=value, low=low, high=high)
+
+
+def _differing(
+    rows: Sightings,
+    used: NDArray[np.intp],
+    color: NDArray[np.int8],
+    chance: NDArray[np.float64],
+    place: NDArray[np.intp],
+) -> list[int]:
+    """Return the classes if their chances differ by more than luck at equal range, else none."""
+    expected = np.clip(chance[place], 1e-9, 1.0)
+    classes = [c for c in np.unique(color[used]).tolist() if (color[used] == c).sum() >= LEAST]
+    square = 0.0
+    for c in classes:
+        mine = used[color[used] == c]
+        variance = float((expected[mine] * (1 - expected[mine])).sum())
+        square += (rows.matched[mine].sum() - expected[mine].sum()) ** 2 / max(variance, 0.5)
+    many = len(classes) > 1
+    return classes if many and chi2_tails(square, len(classes) - 1)[1] < CLASS_ALPHA else []
+
+
+def _apart(
+    hit: NDArray[np.bool_],
+    place: NDArray[np.intp],
+    color: NDArray[np.int8],
+    classes: list[int],
+    bins: int,
+) -> tuple[NDArray[np.float64], dict[int, Estimate]]:
+    """Split chances into one by range, (bins,), times a factor by class; the commonest has 1.
+
+    In turn: each factor is its class's hits over what the ranges expect, and each chance its bin's
+    hits over what the factors expect (maximum likelihood of Poisson counts).
+    """
+    factor = np.ones(len(CLASS_NAMES))
+    by_bin = np.ones(bins)
+    for _ in range(100):
+        expected = np.bincount(place, weights=factor[color], minlength=bins)
+        by_bin = np.bincount(place[hit], minlength=bins) / np.maximum(expected, 1e-9)
+        for c in classes:
+            factor[c] = hit[color == c].sum() / max(by_bin[place[color == c]].sum(), 1e-9)
+    main = max(classes, key=lambda c: int((color == c).sum()))
+    by_bin, factor = by_bin * factor[main], factor / factor[main]
+    found = {c: _factor(hit, color, c, main, float(factor[c])) for c in classes}
+    return by_bin, found
+
+
+def _factor(
+    hit: NDArray[np.bool_], color: NDArray[np.int8], c: int, main: int, value: float
+) -> Estimate:
+    """Give a factor the interval of a ratio of two shares, by the spread of their logarithms."""
+    count = int((color == c).sum())
+    if c == main:
+        return Estimate("by_class", 1.0, 1.0, 1.0, count, note="the commonest class")
+    hits = [int(hit[color == k].sum()) for k in (c, main)]
+    if not hits[0]:
+        return Estimate("by_class", 0.0, 0.0, share_interval(0, count)[1], count)
+    trials = [int((color == k).sum()) for k in (c, main)]
+    variance = sum(1 / max(h, 1) - 1 / n for h, n in zip(hits, trials, strict=True))
+    spread = math.exp(quantile() * math.sqrt(max(variance, 0.0)))
+    return Estimate("by_class", value, value / spread, value * spread, count)
+
+
+__all__ = ["Detection", "Strays", "View", "detection", "strays"]

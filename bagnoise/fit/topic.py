@@ -1,0 +1,261 @@
+"""Everything that one topic of a recording says of its perception."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bagnoise.errors import BagnoiseError
+from bagnoise.fit.confusion import STRIPPED, Confusion, confusion
+from bagnoise.fit.crop import find_crop
+from bagnoise.fit.edges import Limit, find_limits
+from bagnoise.fit.memory import Memory, memory
+from bagnoise.fit.position import NAMES, PositionErrors, position_errors, range_bins
+from bagnoise.fit.presence import Detection, Strays, View, detection, strays
+from bagnoise.messages.payload import ConeClass
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from bagnoise.fit.estimate import Estimate
+    from bagnoise.fit.sightings import Sightings
+    from bagnoise.fit.timing import Timing
+
+LEAST_MATCHES = 100
+SEEN_AT_ALL = 0.05  # of the most seen class's share: below it a class is never seen
+LEAST_OF_CLASS = 50
+ROUNDS = 3
+EDGE_SIGMAS = 5.0
+STRAY_LIMITS = (1e-3, 0.2)
+
+
+@dataclass
+class TopicFit:
+    """One fitted topic.
+
+    Attributes:
+        rows: what was associated; ``usable`` (n,) those the errors and chances rest on.
+        kept: true classes that are seen at all.
+        limits: of the view; ``crop`` of what was measured.
+        color_limits: beyond which color is lost.
+        wrong_share: estimated share of matches that are of something else.
+        notes: what to tell.
+    """
+
+    topic: str
+    timing: Timing
+    rows: Sightings
+    usable: NDArray[np.bool_]
+    single: NDArray[np.bool_]
+    kept: list[int]
+    limits: list[Limit]
+    crop: Estimate | None
+    errors: PositionErrors
+    detection: Detection
+    strays: Strays
+    view: View
+    color_limits: list[Limit]
+    confusion: Confusion
+    memory: Memory
+    wrong_share: float
+    notes: list[str] = field(default_factory=list)
+
+
+def fit_topic(
+    topic: str, timing: Timing, rows: Sightings, bins_m: Sequence[float]
+) -> TopicFit:
+    """Fit a topic from its associated sightings.
+
+    Raises:
+        BagnoiseError: too few detections match a true cone.
+    """
+    matches = int((rows.matched & rows.clear).sum())
+    if matches < LEAST_MATCHES:
+        raise BagnoiseError(_too_few(topic, rows, matches))
+    kept = _kept_classes(rows)
+    mine = rows.clear & np.isin(rows.color, kept)
+    limits, in_view = _limits(rows, mine)
+    crop = find_crop(rows, mine & in_view)
+    if crop is not None:  # the true limit on x was its shadow
+        limits = [limit for limit in limits if (limit.axis, limit.upper) != ("x_m", False)]
+        in_view = mine & _inside(rows, limits)
+        clear_of_edge = rows.frame_xyz[:, 0] > crop.value + _erode_m(rows, mine)
+        usable = in_view & clear_of_edge
+    else:
+        usable = mine & in_view
+    view = _view(rows, limits, usable)
+    color_limits, colored = _color_limits(rows, usable)
+    shown_color = np.where(colored, rows.color, np.int8(ConeClass.UNKNOWN)).astype(np.int8)
+    single = usable & (rows.count == 1)
+    edges = range_bins(rows.range_m[single], bins_m)
+    found = _settle(rows, usable, single, shown_color, edges, view)
+    errors, chances, false, stray, lasting = found
+    weights = np.array([max(len(r), 1) for r in errors.rows])
+    wrong = float(np.average(stray, weights=weights))
+    colors = single & colored
+    seen = confusion(rows.color[colors], rows.seen_color[colors], wrong, false.colors)
+    fit = TopicFit(
+        topic, timing, rows, usable, single, kept, limits, crop, errors, chances, false, view,
+        color_limits, seen, lasting, wrong,
+    )
+    fit.notes += _notes(fit)
+    return fit
+
+
+def _too_few(topic: str, rows: Sightings, matches: int) -> str:
+    return (
+        f"topic {topic}: only {matches} detections lie within {rows.gate_m:.2f} m of a true cone "
+        f"that stands clear of others ({int(rows.matched.sum())} of any true cone, in "
+        f"{len(rows.true_xy)} messages); at least {LEAST_MATCHES} are needed. A wrong frame, mount, "
+        "clock or truth, or a gate below the errors, could be why"
+    )
+
+
+def _kept_classes(rows: Sightings) -> list[int]:
+    """Return the true classes that are seen at all."""
+    near = rows.clear & (rows.range_m <= np.nanmax(rows.range_m[rows.matched]))
+    shares = {}
+    for c in range(len(ConeClass)):
+        some = near & (rows.color == c)
+        if some.any():
+            shares[c] = float(rows.matched[some].mean())
+    best = max(shares.values())
+    enough = {c: int((near & (rows.color == c)).sum()) >= LEAST_OF_CLASS for c in shares}
+    return [c for c, s in shares.items() if s > SEEN_AT_ALL * best or not enough[c]]
+
+
+def _axes(rows: Sightings, mine: NDArray[np.bool_]) -> dict[str, NDArray[np.float64]]:
+    xyz = rows.xyz[mine]
+    planar = np.hypot(xyz[:, 0], xyz[:, 1])
+    axes = {
+        "range_m": rows.range_m[mine],
+        "horizontal_deg": 2 * np.abs(np.degrees(np.arctan2(xyz[:, 1], xyz[:, 0]))),
+        "x_m": rows.frame_xyz[mine, 0],
+        "y_m": rows.frame_xyz[mine, 1],
+    }
+    if rows.has_z:
+        axes["vertical_deg"] = 2 * np.abs(np.degrees(np.arctan2(xyz[:, 2], planar)))
+    return axes
+
+
+def _limits(
+    rows: Sightings, mine: NDArray[np.bool_]
+) -> tuple[list[Limit], NDArray[np.bool_]]:
+    """Find the limits of the view, and which sightings are within it, (n,)."""
+    reach = float(rows.range_m[rows.matched & mine].max())
+    shots = max(1, len(rows.true_xy))
+    expected = int(rows.other_far.sum()) / shots * (rows.gate_m / max(reach, 1.0)) ** 2
+    stray = float(np.clip(2 * expected, *STRAY_LIMITS))
+    limits, inside = find_limits(
+        _axes(rows, mine), ("range_m", "x_m", "y_m"), rows.matched[mine], stray
+    )
+    whole = np.zeros(len(rows.color), bool)
+    whole[np.flatnonzero(mine)[inside]] = True
+    return limits, whole
+
+
+def _inside(rows: Sightings, limits: Sequence[Limit]) -> NDArray[np.bool_]:
+    every = np.ones(len(rows.color), bool)
+    axes = _axes(rows, every)
+    for limit in limits:
+        value, edge = axes[limit.axis], limit.estimate.value
+        every &= value <= edge if limit.upper else value >= edge
+    return every
+
+
+def _erode_m(rows: Sightings, mine: NDArray[np.bool_]) -> float:
+    """Return how far from a cut of measured positions no error reaches it."""
+    some = mine & (rows.count == 1)
+    error = (rows.seen_frame_xyz - rows.frame_xyz)[some, 0]
+    return EDGE_SIGMAS * 1.4826 * float(np.median(np.abs(error - np.median(error))))
+
+
+def _view(rows: Sightings, limits: Sequence[Limit], usable: NDArray[np.bool_]) -> View:
+    """Return the sector that false positives are spread over."""
+    known = {(limit.axis, limit.upper): limit.estimate.value for limit in limits}
+    seen = usable & rows.matched
+    farthest = float(rows.range_m[seen].max())
+    bearing = 2 * float(np.abs(np.degrees(np.arctan2(rows.xyz[seen, 1], rows.xyz[seen, 0]))).max())
+    return View(
+        known.get(("range_m", False), 0.0),
+        known.get(("range_m", True), farthest),
+        min(known.get(("horizontal_deg", True), bearing), 360.0),
+    )
+
+
+def _color_limits(
+    rows: Sightings, usable: NDArray[np.bool_]
+) -> tuple[list[Limit], NDArray[np.bool_]]:
+    """Find beyond which range and bearing colors are lost, and which sightings are within, (n,)."""
+    every = np.ones(len(rows.color), bool)
+    some = usable & (rows.count == 1) & (rows.color != ConeClass.UNKNOWN)
+    known = rows.seen_color[some] != ConeClass.UNKNOWN
+    if not len(known) or known.all() or known.mean() < 1 - STRIPPED:
+        return [], every
+    axes = _axes(rows, some)
+    chosen = {name: axes[name] for name in ("range_m", "horizontal_deg")}
+    limits, _ = find_limits(chosen, ("range_m",), known, STRAY_LIMITS[0])
+    return limits, _inside(rows, limits)
+
+
+Settled = tuple[PositionErrors, Detection, Strays, "NDArray[np.float64]", Memory]
+
+
+def _settle(
+    rows: Sightings,
+    usable: NDArray[np.bool_],
+    single: NDArray[np.bool_],
+    color: NDArray[np.int8],
+    edges: NDArray[np.float64],
+    view: View,
+) -> Settled:
+    """Let errors, chances and strays, which correct each other, come to rest."""
+    stray, leaked = np.zeros(len(edges)), 0.0
+    clusters: NDArray[np.intp] | None = None
+    for turn in range(ROUNDS):
+        errors = position_errors(rows, single, edges, stray, clusters)
+        false = strays(rows, view, edges, leaked)
+        chances = detection(rows, usable, color, edges, errors.inside, false.density)
+        own = chances.overall * errors.inside
+        stray = false.share(own, rows.gate_m)
+        detected = np.array([len(r) for r in errors.rows])
+        scale = int(rows.matched.sum()) / max(int(detected.sum()), 1)
+        leaked = float((detected * (1 - errors.inside) / errors.inside).sum()) * scale
+        if turn == ROUNDS - 2:
+            lasting = _memory(rows, single, errors)
+            clusters = _clusters(rows, lasting)
+    return errors, chances, false, stray, lasting
+
+
+def _memory(rows: Sightings, single: NDArray[np.bool_], errors: PositionErrors) -> Memory:
+    used = np.flatnonzero(single)
+    range_m = rows.range_m[used]
+    bias = np.column_stack([errors.bias_at(name, range_m) for name in NAMES])
+    std = np.column_stack([errors.std_at(name, range_m) for name in NAMES])
+    error = rows.errors_m()[used, :2] - bias
+    return memory(rows.who[used], rows.shot[used], rows.time_s[used], error, std)
+
+
+def _clusters(rows: Sightings, lasting: Memory) -> NDArray[np.intp] | None:
+    """Group sightings that are not independent: those of one cone, or of one stretch of time."""
+    if not lasting.found or lasting.correlation_s is None:
+        return None
+    if lasting.per == "cone":
+        return rows.who.astype(np.intp)
+    return (rows.time_s / max(3 * lasting.correlation_s.value, 1e-9)).astype(np.intp)
+
+
+def _notes(fit: TopicFit) -> list[str]:
+    notes = []
+    several = float((fit.rows.count[fit.usable] > 1).mean())
+    expected = fit.strays.per_frame.value / fit.view.area_m2 * np.pi * fit.rows.gate_m**2
+    if several > 0.01 + 3 * expected:  # noqa: PLR2004 - a hundredth is no matter
+        notes.append(
+            f"{100 * several:.1f} % of the true cones have several detections within the gate, more "
+            "than false positives explain: cones seen twice are not fitted (step duplicates)"
+        )
+    return notes
