@@ -16,6 +16,7 @@ from bagnoise.compare.check_delays import observe
 from bagnoise.compare.statistics import normal_cdf
 from bagnoise.fit.estimate import Estimate, t_quantile
 from bagnoise.fit.likelihood import maximize
+from bagnoise.fit.rhythm import shortest_within
 from bagnoise.steps.timing import Latency
 
 if TYPE_CHECKING:
@@ -70,7 +71,8 @@ def _fitted(observed: Sequence[Observed], delay_ns: NDArray[np.int64]) -> Delays
     if spread <= ROUNDING_NS and not censored:
         middle = float(np.median(exact)) / SECOND_NS
         room = (float(np.ptp(exact)) + 1) / SECOND_NS
-        mean = Estimate("mean_s", middle, middle - room, middle + room, n)
+        low, high = middle - room, middle + room
+        mean = Estimate("mean_s", shortest_within(low, high), low, high, n)
         return Delays(mean, Estimate("std_s", 0.0, 0.0, room, n), "", censored, delay_ns)
     origin, scale = float(exact.mean()), max(spread, float(ROUNDING_NS))
 

@@ -63,9 +63,11 @@ def find_limits(
             break
         chosen[name, upper] = edge
         inside &= axes[name] <= edge if upper else axes[name] >= edge
+    chosen = _needed(axes, chosen, hit, stray)
+    inside = _without(axes, chosen, None)
     limits = [
-        _limit(name, upper, axes[name], hit, _without(axes, chosen, (name, upper)))
-        for name, upper in chosen
+        _limit(name, upper, axes[name], hit, _without(axes, chosen, (name, upper)), edge)
+        for (name, upper), edge in chosen.items()
     ]
     return limits, inside
 
@@ -73,14 +75,38 @@ def find_limits(
 def _without(
     axes: Mapping[str, NDArray[np.float64]],
     chosen: Mapping[tuple[str, bool], float],
-    left_out: tuple[str, bool],
-) -> tuple[NDArray[np.bool_], float]:
-    """Return which cones all the other limits let through, and the limit left out."""
+    left_out: tuple[str, bool] | None,
+) -> NDArray[np.bool_]:
+    """Return which cones the limits but one let through, (n,)."""
     inside = np.ones(len(next(iter(axes.values()))), bool)
     for (name, upper), edge in chosen.items():
         if (name, upper) != left_out:
             inside &= axes[name] <= edge if upper else axes[name] >= edge
-    return inside, chosen[left_out]
+    return inside
+
+
+def _needed(
+    axes: Mapping[str, NDArray[np.float64]],
+    chosen: dict[tuple[str, bool], float],
+    hit: NDArray[np.bool_],
+    stray: float,
+) -> dict[tuple[str, bool], float]:
+    """Leave out limits that the others, taken later, explain as well; move the rest to their best.
+
+    One after the other, the least needed first.
+    """
+    while chosen:
+        gains = {}
+        for key in chosen:
+            rest = _without(axes, chosen, key)
+            gain, edge = _best(axes[key[0]][rest], hit[rest], stray, upper=key[1])
+            gains[key] = gain
+            chosen[key] = edge
+        least = min(gains, key=lambda key: gains[key])
+        if gains[least] >= ENOUGH:
+            break
+        del chosen[least]
+    return chosen
 
 
 def _best(
@@ -116,10 +142,10 @@ def _limit(
     upper: bool,  # noqa: FBT001
     value: NDArray[np.float64],
     hit: NDArray[np.bool_],
-    others: tuple[NDArray[np.bool_], float],
+    inside: NDArray[np.bool_],
+    edge: float,
 ) -> Limit:
     """Say how far beyond the last hit the limit may lie: where so many misses would be chance."""
-    inside, edge = others
     sign = 1.0 if upper else -1.0
     v, h = sign * value[inside], hit[inside]
     order = np.argsort(v, kind="stable")

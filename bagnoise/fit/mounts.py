@@ -71,7 +71,7 @@ class Mounts:
             return
         options: dict[str, Any] = {
             "xyz_m": [round(v, _DIGITS) + 0.0 for v in mount[:3, 3].tolist()],
-            "rpy_deg": [round(v, _DIGITS) + 0.0 for v in rpy_deg_from_matrix(mount[:3, :3])],
+            "rpy_deg": [round(float(v), _DIGITS) + 0.0 for v in rpy_deg_from_matrix(mount[:3, :3])],
         }
         if moved:
             options |= {"output_frame": "sensor", "frame_name": frame}

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from bagnoise.fit.sightings import Sightings
 
+EVENLY = 7  # ranges within a bin
 LEAST = 60  # errors that a bin needs
 NAMES = ("range", "across")
 
@@ -52,6 +53,26 @@ class PositionErrors:
         """Return the bias at ranges, (n,)."""
         values = np.array([e.value for e in self.bias[name]])
         return values[bin_at(self.edges_m, range_m)]
+
+
+    def unsure(self, rows: Sightings) -> NDArray[np.float64]:
+        """Return how far `inside` is from that of deviations that change evenly with range, (k,).
+
+        Within a bin the deviation may be one, or grow from its neighbours' to its own.
+        """
+        middles = np.array([float(np.median(rows.range_m[r])) for r in self.rows])
+        found = []
+        for number, members in enumerate(self.rows):
+            range_m = np.quantile(rows.range_m[members], np.linspace(0.05, 0.95, EVENLY))
+            chances = []
+            for r in range_m.tolist():
+                logs = [
+                    float(np.interp(r, middles, np.log([e.value for e in self.std[name]])))
+                    for name in NAMES
+                ]
+                chances.append(inside_gate(rows.gate_m, np.zeros(2), np.exp(logs)))
+            found.append(abs(float(np.mean(chances)) - float(self.inside[number])))
+        return np.array(found)
 
 
 def bin_at(edges_m: NDArray[np.float64], range_m: NDArray[np.float64]) -> NDArray[np.intp]:

@@ -25,9 +25,10 @@ if TYPE_CHECKING:
 
     from bagnoise.fit.sightings import Sightings
 
-POINTS = 1500  # of the view, that say how much of it is free of true cones
+POINTS = 1000  # of the view, that say how much of it is free of true cones
 CLASS_ALPHA = 1e-3
 LEAST = 30
+MOST_SHOTS = 200  # messages that the free area is averaged over
 _GOLDEN = (math.sqrt(5) - 1) / 2
 
 
@@ -88,7 +89,35 @@ class Strays:
         return np.where(total > 0, alone / np.where(total > 0, total, 1), 0.0)
 
 
-def strays(rows: Sightings, view: View, edges_m: NDArray[np.float64], leaked: float) -> Strays:
+@dataclass(frozen=True)
+class FreeArea:
+    """How much of a view no true cone's gate covers.
+
+    Attributes:
+        points: (k, 2) evenly over the view.
+        shots: (k,) in how many messages each is free.
+        point_m2: area that a point stands for.
+    """
+
+    points: NDArray[np.float64]
+    shots: NDArray[np.float64]
+    point_m2: float
+
+
+def free_area(rows: Sightings, view: View) -> FreeArea:
+    """Count over all messages where a detection would be of no true cone."""
+    points = view.points()
+    shots = np.zeros(len(points))
+    some = rows.true_xy[:: max(1, len(rows.true_xy) // MOST_SHOTS)]
+    for true_xy in some:
+        shots += _is_free(points, true_xy, rows.gate_m)
+    shots *= len(rows.true_xy) / max(len(some), 1)
+    return FreeArea(points, shots, view.area_m2 / len(points))
+
+
+def strays(
+    rows: Sightings, view: View, free: FreeArea, edges_m: NDArray[np.float64], leaked: float
+) -> Strays:
     """Count detections that are of no true cone.
 
     ``leaked``: how many detections of true cones are expected to have erred out of every gate.
@@ -96,20 +125,14 @@ def strays(rows: Sightings, view: View, edges_m: NDArray[np.float64], leaked: fl
     other_range_m = np.hypot(rows.other_xyz[:, 0], rows.other_xyz[:, 1])
     counted = rows.other_far & view.contains(rows.other_xyz)
     found = int(counted.sum())
-    points = view.points()
-    free = np.zeros(len(points))
-    for true_xy in rows.true_xy:
-        free += _is_free(points, true_xy, rows.gate_m)
-    point_m2 = view.area_m2 / len(points)
-    free_m2 = float(free.sum()) * point_m2
     low, high = count_interval(found)
-    scale = view.area_m2 / max(free_m2, 1e-9)
+    scale = view.area_m2 / max(float(free.shots.sum()) * free.point_m2, 1e-9)
     values = [max(0.0, events - leaked) * scale for events in (found, low, high)]
     per_frame = Estimate("per_frame", *values, found)
     bins = len(edges_m)
     by_bin = np.bincount(bin_at(edges_m, other_range_m[counted]), minlength=bins)
-    point_bins = bin_at(edges_m, np.hypot(points[:, 0], points[:, 1]))
-    area = np.bincount(point_bins, weights=free, minlength=bins) * point_m2
+    point_bins = bin_at(edges_m, np.hypot(free.points[:, 0], free.points[:, 1]))
+    area = np.bincount(point_bins, weights=free.shots, minlength=bins) * free.point_m2
     kept = max(0.0, found - leaked) / max(found, 1)
     density = np.where(area > 0, by_bin * kept / np.maximum(area, 1e-9), 0.0)
     colors = np.bincount(rows.other_color[counted].astype(np.intp), minlength=len(CLASS_NAMES))
@@ -149,6 +172,7 @@ def detection(
     edges_m: NDArray[np.float64],
     inside: NDArray[np.float64],
     density: NDArray[np.float64],
+    unsure: NDArray[np.float64],
 ) -> Detection:
     """Estimate the chance of detection from the usable sightings (n,).
 
@@ -158,6 +182,7 @@ def detection(
         color: (n,) the class that by_class goes by.
         edges_m, inside, density: by range bin: upper end, chance of an error within the gate,
             false positives per m^2 and message.
+        unsure: by bin, by how much `inside` may be off; it widens the intervals.
     """
     place = bin_at(edges_m, rows.range_m)
     bins = len(edges_m)
@@ -167,11 +192,12 @@ def detection(
     lows = [0.0, *edges_m[:-1].tolist()]
     found = []
     for n in range(bins):
-        estimate = _corrected(int(hits[n]), int(trials[n]), float(inside[n]), float(expected[n]))
+        estimate = _corrected(int(hits[n]), int(trials[n]), inside[n], expected[n], unsure[n])
         found.append(replace(estimate, bin_m=(lows[n], float(edges_m[n]))))
     weights = trials / max(trials.sum(), 1)
     mean_inside, mean_stray = float(weights @ inside), float(weights @ expected)
-    one = _corrected(int(hits.sum()), int(trials.sum()), mean_inside, mean_stray)
+    mean_unsure = float(weights @ unsure)
+    one = _corrected(int(hits.sum()), int(trials.sum()), mean_inside, mean_stray, mean_unsure)
     used = np.flatnonzero(usable)
     overall = np.array([e.value for e in found])
     classes = _differing(rows, used, color, overall * inside, place)
@@ -184,11 +210,14 @@ def detection(
     return Detection(found, one, factors, overall)
 
 
-def _corrected(hits: int, trials: int, inside: float, stray: float) -> Estimate:
+def _corrected(hits: int, trials: int, inside: float, stray: float, unsure: float) -> Estimate:
     low, high = share_interval(hits, trials)
     share = hits / trials if trials else 0.0
-    a, b, c = ((1 - (1 - s) * stray) / inside for s in (share, low, high))
-    return Estimate("probability", a, b, c, trials).clipped(0.0, 1.0)
+    gates = (inside, min(1.0, inside + unsure), max(1e-9, inside - unsure))
+    a, b, c = (
+        (1 - (1 - s) * stray) / gate for s, gate in zip((share, low, high), gates, strict=True)
+    )
+    return Estimate("probability", float(a), float(b), float(c), trials).clipped(0.0, 1.0)
 
 
 def bins_share(hits: NDArray[np.intp], trials: NDArray[np.intp]) -> NDArray[np.float64]:

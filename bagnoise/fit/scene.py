@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -104,9 +104,7 @@ class ConesScene:
 
 
 def _named(cones: Cones, ids: NDArray[np.int64]) -> Cones:
-    from dataclasses import replace  # noqa: PLC0415
-
-    return replace(cones, ids=ids)
+    return replace(cones, ids=ids, truth=None)
 
 
 def spacing_m(cones: Cones) -> NDArray[np.float64]:

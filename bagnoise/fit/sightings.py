@@ -162,7 +162,7 @@ class _Book:
         lone = place < 0
         if lone.any() and len(true):
             extra = (apart[lone] <= self.gate_m).sum(axis=0)
-        near = ranges(xyz) <= self.reach_m
+        near = np.flatnonzero(ranges(xyz) <= self.reach_m)
         self._take(shot, near, xyz, who_saw, extra, seen_xyz, seen_frame)
         far = (apart[lone] > self.gate_m).all(axis=1)
         number = np.full(int(lone.sum()), shot.number, np.intp)
@@ -171,7 +171,7 @@ class _Book:
     def _take(
         self,
         shot: Shot,
-        near: NDArray[np.bool_],
+        near: NDArray[np.intp],
         xyz: NDArray[np.float64],
         who_saw: NDArray[np.intp],
         extra: NDArray[np.intp],
@@ -184,7 +184,8 @@ class _Book:
         measured[found], measured_frame[found] = seen_xyz[rows], seen_frame[rows]
         color = np.full(len(true), NONE, np.int64)
         color[found] = seen.color[rows]
-        ids = np.full(len(true), NOBODY, np.int64) if true.ids is None else true.ids
+        ids = true.ids if true.truth is None or true.truth.ids is None else true.truth.ids
+        ids = np.full(len(true), NOBODY, np.int64) if ids is None else ids
         columns = (
             np.full(len(true), shot.number, np.intp),
             np.full(len(true), shot.time_s),
@@ -192,13 +193,19 @@ class _Book:
             xyz,
             true.xyz,
             true.color,
-            spacing_m(true) > 2 * self.gate_m,
+            self._clear(true, near),
             found.astype(np.intp) + extra,
             measured,
             measured_frame,
             color,
         )
         self.columns.append(tuple(column[near] for column in columns))
+
+    def _clear(self, true: Cones, near: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """Say which cones stand clear of others, (n,); only those that are near count."""
+        clear = np.zeros(len(true), bool)
+        clear[near] = spacing_m(true.take(near)) > 2 * self.gate_m
+        return clear
 
     def _note_order(self, place: NDArray[np.intp]) -> None:
         rows = place[place >= 0]

@@ -13,7 +13,7 @@ from bagnoise.fit.crop import find_crop
 from bagnoise.fit.edges import Limit, find_limits
 from bagnoise.fit.memory import Memory, memory
 from bagnoise.fit.position import NAMES, PositionErrors, position_errors, range_bins
-from bagnoise.fit.presence import Detection, Strays, View, detection, strays
+from bagnoise.fit.presence import Detection, Strays, View, detection, free_area, strays
 from bagnoise.messages.payload import ConeClass
 
 if TYPE_CHECKING:
@@ -117,15 +117,13 @@ def _too_few(topic: str, rows: Sightings, matches: int) -> str:
 
 def _kept_classes(rows: Sightings) -> list[int]:
     """Return the true classes that are seen at all."""
-    near = rows.clear & (rows.range_m <= np.nanmax(rows.range_m[rows.matched]))
-    shares = {}
-    for c in range(len(ConeClass)):
-        some = near & (rows.color == c)
-        if some.any():
-            shares[c] = float(rows.matched[some].mean())
+    near = rows.range_m <= np.nanmax(rows.range_m[rows.matched])
+    seen = {c: rows.matched[near & (rows.color == c)] for c in range(len(ConeClass))}
+    shares = {c: float(hits.mean()) for c, hits in seen.items() if len(hits)}
     best = max(shares.values())
-    enough = {c: int((near & (rows.color == c)).sum()) >= LEAST_OF_CLASS for c in shares}
-    return [c for c, s in shares.items() if s > SEEN_AT_ALL * best or not enough[c]]
+    return [
+        c for c, s in shares.items() if s > SEEN_AT_ALL * best or len(seen[c]) < LEAST_OF_CLASS
+    ]
 
 
 def _axes(rows: Sightings, mine: NDArray[np.bool_]) -> dict[str, NDArray[np.float64]]:
@@ -216,10 +214,13 @@ def _settle(
     """Let errors, chances and strays, which correct each other, come to rest."""
     stray, leaked = np.zeros(len(edges)), 0.0
     clusters: NDArray[np.intp] | None = None
+    free = free_area(rows, view)
     for turn in range(ROUNDS):
         errors = position_errors(rows, single, edges, stray, clusters)
-        false = strays(rows, view, edges, leaked)
-        chances = detection(rows, usable, color, edges, errors.inside, false.density)
+        false = strays(rows, view, free, edges, leaked)
+        chances = detection(
+            rows, usable, color, edges, errors.inside, false.density, errors.unsure(rows)
+        )
         own = chances.overall * errors.inside
         stray = false.share(own, rows.gate_m)
         detected = np.array([len(r) for r in errors.rows])

@@ -31,6 +31,8 @@ def inside_gate(gate_m: float, mean_m: NDArray[np.float64], std_m: NDArray[np.fl
 
     Integrates the density along times the chance across, by Gauss and Legendre.
     """
+    if gate_m > _REACH * float(std_m.max()) + float(np.abs(mean_m).max()):
+        return 1.0
     low = max(-gate_m, mean_m[0] - _REACH * std_m[0])
     high = min(gate_m, mean_m[0] + _REACH * std_m[0])
     if high <= low:
@@ -78,12 +80,11 @@ def fit_errors(
     def log_likelihood(at: NDArray[np.float64]) -> NDArray[np.float64]:
         mean, std = at[:2] * scale, np.exp(np.clip(at[2:], -20, 20)) * scale
         z = (error_m - mean) / std
-        bell = np.exp(-0.5 * (z**2).sum(axis=1)) / (2 * math.pi * std[0] * std[1])
         inside = inside_gate(gate_m, mean, std)
+        logs = -0.5 * (z[:, 0] ** 2 + z[:, 1] ** 2)
+        logs -= math.log(2 * math.pi * std[0] * std[1] * inside)
         if stray > 0:
-            density: NDArray[np.float64] = np.log((1 - stray) * bell / inside + even)
-            return density
-        logs = -0.5 * (z**2).sum(axis=1) - math.log(2 * math.pi * std[0] * std[1] * inside)
+            return np.asarray(np.log((1 - stray) * np.exp(logs) + even))
         return np.asarray(logs)
 
     found = maximize(log_likelihood, np.zeros(4), clusters)

@@ -98,6 +98,7 @@ def write_commented(data: Any, comments: Mapping[Path, str], header: str = "") -
     yaml = YAML(typ="rt", pure=True)
     yaml.default_flow_style = False
     yaml.width = _NEVER_FOLD
+    yaml.indent(mapping=2, sequence=4, offset=2)
     stream = io.StringIO()
     yaml.dump(_with_comments(data, (), comments), stream)
     lines = [f"# {line}".rstrip() for line in header.splitlines()]
@@ -117,6 +118,9 @@ def _with_comments(node: Any, path: Path, comments: Mapping[Path, str]) -> Any:
         for index in range(len(node)):
             if (*path, index) in comments and not isinstance(node[index], (dict, list)):
                 items.yaml_add_eol_comment(comments[*path, index], index, column=0)
+        plain = not any(isinstance(item, (dict, list)) for item in node)
+        if plain and not any((*path, index) in comments for index in range(len(node))):
+            items.fa.set_flow_style()
         return items
     return node
 
