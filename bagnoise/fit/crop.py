@@ -1,7 +1,9 @@
 """A cut of what was measured, at an x of the message's frame.
 
-Errors blur the limits of a view, but not a cut of the measured positions: there detections end
-sharply, and true cones near it are lost by the errors that would have taken them across.
+Errors blur a cut of measured positions over the true ones, but not a limit of the view, which goes
+by where a cone really is. Near a cut c a true cone at x is seen with chance p Phi((x - c) / s), s
+being the deviation of its error along x; near a limit with p inside and hardly ever outside. The
+likelier of the two is taken.
 """
 
 from __future__ import annotations
@@ -19,41 +21,73 @@ if TYPE_CHECKING:
 
     from bagnoise.fit.sightings import Sightings
 
-LEAST_LOST = 8.0
+BETTER = 3.0  # log likelihood that a cut must explain more than the limit, or than none
 BIN_M = 1.0
 REACH = 6.0  # deviations
 NEAR = 30  # detections next to the cut that tell how dense they are
+STRAY = 1e-3
 
 
-def find_crop(rows: Sightings, inside: NDArray[np.bool_]) -> Estimate | None:
-    """Return the least measured x if more would have been measured below it than chance explains.
+def find_crop(
+    rows: Sightings, inside: NDArray[np.bool_], limit_m: float | None
+) -> tuple[Estimate | None, float]:
+    """Return the cut of measured x, or None where a limit of the view, or nothing, explains more.
 
-    ``inside``: (n,) clear true cones within the limits of the view.
+    The second value is how far errors blur the limit (m), where a cut explains it as well; else 0.
+
+    Args:
+        rows: all sightings, n.
+        inside: (n,) clear true cones within the limits of the view other than that on x.
+        limit_m: the limit on the true x that was found, None without one.
     """
     single = inside & (rows.count == 1)
     x = rows.seen_frame_xyz[single, 0]
     if len(x) <= NEAR:
-        return None
+        return None, 0.0
     cut = float(x.min())
-    if _expected_below(rows, inside, single, cut) < LEAST_LOST:
-        return None
+    std = _std_along_x(rows, single)
+    near = inside & (np.abs(rows.frame_xyz[:, 0] - cut) < REACH * std)
+    away = inside & (rows.frame_xyz[:, 0] > cut + REACH * std)
+    if not near.any() or not away.any():
+        return None, 0.0
+    p = min(max(float(rows.matched[away].mean()), STRAY), 1 - STRAY)
+    true_x, hit = rows.frame_xyz[near, 0], rows.matched[near]
+    kept = [normal_cdf(z) for z in ((true_x - cut) / std[near]).tolist()]
+    by_cut = np.clip(p * np.array(kept), STRAY, 1 - STRAY)
+    by_limit = np.where(true_x >= (-np.inf if limit_m is None else limit_m), p, STRAY)
+    gain = _log_likelihood(by_cut, hit) - _log_likelihood(by_limit, hit)
+    if gain < BETTER:
+        return None, float(np.median(std[near])) if gain > -BETTER else 0.0
     reach = float(np.sort(x)[NEAR]) - cut
     gap = -math.log(1 - LEVEL) * reach / NEAR
-    return Estimate("min_x_m", cut - reach / NEAR / 2, cut - gap, cut, NEAR)
+    return Estimate("min_x_m", cut - reach / NEAR / 2, cut - gap, cut, NEAR), 0.0
 
 
-def _expected_below(
-    rows: Sightings, inside: NDArray[np.bool_], single: NDArray[np.bool_], cut: float
-) -> float:
-    """Return how many detections errors would have taken below the cut, by range."""
-    chance = float(rows.matched[inside].mean())
+def _log_likelihood(chance: NDArray[np.float64], hit: NDArray[np.bool_]) -> float:
+    return float(np.where(hit, np.log(chance), np.log1p(-chance)).sum())
+
+
+def _std_along_x(rows: Sightings, single: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Return the deviation along x of each sighting's error, (n,), by range and direction.
+
+    The cut takes errors away: deviations are those of cones abeam of none, by the median.
+    """
+    error = rows.errors_m()
     bins = (rows.range_m // BIN_M).astype(int)
-    lost = 0.0
-    for number in np.unique(bins[inside]).tolist():
-        here = single & (bins == number)
-        error = (rows.seen_frame_xyz - rows.frame_xyz)[here & (rows.frame_xyz[:, 0] > cut), 0]
-        std = float(error.std()) if len(error) > NEAR else 0.0
-        true_x = rows.frame_xyz[inside & (bins == number), 0]
-        near = true_x[np.abs(true_x - cut) < REACH * std] if std else true_x[:0]
-        lost += chance * sum(normal_cdf((cut - v) / std) for v in near.tolist())
-    return lost
+    along, across = (np.full(len(bins), np.nan) for _ in range(2))
+    every = [_robust_std(error[single, axis]) for axis in range(2)]
+    for number in np.unique(bins[single]).tolist():
+        here = bins == number
+        some = error[single & here]
+        enough = len(some) > NEAR
+        along[here] = _robust_std(some[:, 0]) if enough else every[0]
+        across[here] = _robust_std(some[:, 1]) if enough else every[1]
+    planar = np.maximum(np.hypot(rows.frame_xyz[:, 0], rows.frame_xyz[:, 1]), 1e-9)
+    cosine = rows.frame_xyz[:, 0] / planar
+    square = (np.nan_to_num(along, nan=every[0]) * cosine) ** 2
+    square += np.nan_to_num(across, nan=every[1]) ** 2 * (1 - cosine**2)
+    return np.sqrt(np.maximum(square, 1e-18))
+
+
+def _robust_std(values: NDArray[np.float64]) -> float:
+    return 1.4826 * float(np.median(np.abs(values - np.median(values))))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bagnoise.fit.estimate import Estimate, is_one_value, t_quantile
+from bagnoise.fit.forms import bearing_form
 from bagnoise.fit.truncated import fit_errors, inside_gate
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ class PositionErrors:
         inside: by bin, the chance that an error lies within the gate.
         rows: by bin, the sightings that it rests on.
         edges_m: upper ends of the bins.
+        bearing: (across_std_m, bearing_std_rad) where that form explains the sideways bins and
+            one value does not.
     """
 
     std: dict[str, list[Estimate]]
@@ -43,6 +46,11 @@ class PositionErrors:
     inside: NDArray[np.float64]
     rows: list[NDArray[np.intp]]
     edges_m: NDArray[np.float64]
+    bearing: tuple[Estimate, Estimate] | None = None
+
+    def is_one(self, name: str) -> bool:
+        """Whether the deviations of all bins may be one value."""
+        return is_one_value(self.std[name])
 
     def std_at(self, name: str, range_m: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the deviation at ranges, (n,)."""
@@ -147,6 +155,8 @@ def position_errors(
     mean_stray = float(np.average(stray, weights=[max(len(m), 1) for m in members]))
     one, _ = _one_bin(error[every, :2], rows.gate_m, mean_stray, whole)
     one_elevation = _spread(error[every, 2] / range_m[every]) if rows.has_z else None
+    squares = np.array([float((range_m[m] ** 2).mean()) for m in members])
+    alone = is_one_value(std["across"])
     return PositionErrors(
         std,
         bias,
@@ -157,6 +167,7 @@ def position_errors(
         np.array(inside),
         members,
         edges_m,
+        None if alone else bearing_form(std["across"], squares),
     )
 
 
@@ -197,8 +208,3 @@ def _spread(values: NDArray[np.float64]) -> Estimate:
     std = float(np.sqrt(variance))
     ends = float(std * np.exp(-half)), float(std * np.exp(half))
     return Estimate("elevation_std_rad", std, *ends, n)
-
-
-def simplest(by_bin: Sequence[Estimate], one: Estimate) -> list[Estimate]:
-    """Return the one value where the bins agree on it, else the bins."""
-    return [one] if is_one_value(by_bin) else list(by_bin)

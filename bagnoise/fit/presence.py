@@ -17,10 +17,18 @@ import numpy as np
 
 from bagnoise.compare.cones import CLASS_NAMES
 from bagnoise.compare.statistics import chi2_tails
-from bagnoise.fit.estimate import Estimate, count_interval, quantile, share_interval
+from bagnoise.fit.estimate import (
+    Estimate,
+    count_interval,
+    is_one_value,
+    quantile,
+    share_interval,
+)
 from bagnoise.fit.position import bin_at
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import NDArray
 
     from bagnoise.fit.sightings import Sightings
@@ -28,6 +36,7 @@ if TYPE_CHECKING:
 POINTS = 1000  # of the view, that say how much of it is free of true cones
 CLASS_ALPHA = 1e-3
 LEAST = 30
+LEAK_UNSURE = 0.3  # of the expected number of detections that erred out of every gate
 MOST_SHOTS = 200  # messages that the free area is averaged over
 _GOLDEN = (math.sqrt(5) - 1) / 2
 
@@ -127,7 +136,9 @@ def strays(
     found = int(counted.sum())
     low, high = count_interval(found)
     scale = view.area_m2 / max(float(free.shots.sum()) * free.point_m2, 1e-9)
-    values = [max(0.0, events - leaked) * scale for events in (found, low, high)]
+    unsure = LEAK_UNSURE * leaked
+    events = (found - leaked, low - leaked - unsure, high - leaked + unsure)
+    values = [max(0.0, number) * scale for number in events]
     per_frame = Estimate("per_frame", *values, found)
     bins = len(edges_m)
     by_bin = np.bincount(bin_at(edges_m, other_range_m[counted]), minlength=bins)
@@ -163,6 +174,11 @@ class Detection:
     one: Estimate
     by_class: dict[int, Estimate]
     overall: NDArray[np.float64]
+
+    @property
+    def is_one(self) -> bool:
+        """Whether the chances of all bins may be one value."""
+        return is_one_value(self.probability)
 
 
 def detection(
@@ -268,10 +284,16 @@ def _apart(
         by_bin = np.bincount(place[hit], minlength=bins) / np.maximum(expected, 1e-9)
         for c in classes:
             factor[c] = hit[color == c].sum() / max(by_bin[place[color == c]].sum(), 1e-9)
-    main = max(classes, key=lambda c: int((color == c).sum()))
+    main = main_class(classes, color)
+    assert main is not None
     by_bin, factor = by_bin * factor[main], factor / factor[main]
     found = {c: _factor(hit, color, c, main, float(factor[c])) for c in classes}
     return by_bin, found
+
+
+def main_class(classes: Iterable[int], color: NDArray[np.int8]) -> int | None:
+    """Return the commonest of some classes, whose factor is 1; None without any."""
+    return max(classes, key=lambda c: int((color == c).sum()), default=None)
 
 
 def _factor(

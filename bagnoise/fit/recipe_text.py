@@ -8,7 +8,7 @@ import numpy as np
 
 from bagnoise.compare.cones import CLASS_NAMES
 from bagnoise.fit.confusion import as_chances
-from bagnoise.fit.position import simplest
+from bagnoise.fit.forms import simplest
 from bagnoise.fit.wording import Commented, comment, interval_text, rounded
 from bagnoise.recipe.document import write_commented
 
@@ -210,6 +210,11 @@ def _noise(stream: FittedStream, book: Commented, path: Path) -> dict[str, Any]:
     fit = stream.fit
     options: dict[str, Any] = {}
     for name, key in (("range", "range_std_m"), ("across", "across_std_m")):
+        if name == "across" and fit.errors.bearing is not None and not fit.memory.found:
+            for form, estimate in zip((key, "bearing_std_rad"), fit.errors.bearing, strict=True):
+                options[form] = rounded(estimate)
+                book.note((*path, form), comment(estimate))
+            continue
         curve = simplest(fit.errors.std[name], fit.errors.one_std[name])
         left = _without_drift(fit, name)
         options[key] = book.curve((*path, key), curve, lambda e, left=left: left(e))

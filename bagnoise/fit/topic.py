@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +11,7 @@ from bagnoise.errors import BagnoiseError
 from bagnoise.fit.confusion import STRIPPED, Confusion, confusion
 from bagnoise.fit.crop import find_crop
 from bagnoise.fit.edges import Limit, find_limits
+from bagnoise.fit.estimate import Estimate, quantile
 from bagnoise.fit.memory import Memory, memory
 from bagnoise.fit.position import NAMES, PositionErrors, position_errors, range_bins
 from bagnoise.fit.presence import Detection, Strays, View, detection, free_area, strays
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from bagnoise.fit.estimate import Estimate
     from bagnoise.fit.sightings import Sightings
     from bagnoise.fit.timing import Timing
 
@@ -39,6 +39,8 @@ class TopicFit:
 
     Attributes:
         rows: what was associated; ``usable`` (n,) those the errors and chances rest on.
+        single: (n,) usable ones with exactly one detection within the gate.
+        colored, shown_color: (n,) whether color is not lost there, and the class that is left.
         kept: true classes that are seen at all.
         limits: of the view; ``crop`` of what was measured.
         color_limits: beyond which color is lost.
@@ -51,6 +53,8 @@ class TopicFit:
     rows: Sightings
     usable: NDArray[np.bool_]
     single: NDArray[np.bool_]
+    colored: NDArray[np.bool_]
+    shown_color: NDArray[np.int8]
     kept: list[int]
     limits: list[Limit]
     crop: Estimate | None
@@ -79,14 +83,17 @@ def fit_topic(
     kept = _kept_classes(rows)
     mine = rows.clear & np.isin(rows.color, kept)
     limits, in_view = _limits(rows, mine)
-    crop = find_crop(rows, mine & in_view)
-    if crop is not None:  # the true limit on x was its shadow
-        limits = [limit for limit in limits if (limit.axis, limit.upper) != ("x_m", False)]
+    others = [limit for limit in limits if (limit.axis, limit.upper) != ("x_m", False)]
+    behind = next((k.estimate.value for k in limits if k not in others), None)
+    crop, blur_m = find_crop(rows, mine & _inside(rows, others), behind)
+    if crop is not None:  # a limit on the true x was but its shadow
+        limits = others
         in_view = mine & _inside(rows, limits)
         clear_of_edge = rows.frame_xyz[:, 0] > crop.value + _erode_m(rows, mine)
         usable = in_view & clear_of_edge
     else:
         usable = mine & in_view
+        limits = [_blurred(k, blur_m) if k not in others else k for k in limits]
     view = _view(rows, limits, usable)
     color_limits, colored = _color_limits(rows, usable)
     shown_color = np.where(colored, rows.color, np.int8(ConeClass.UNKNOWN)).astype(np.int8)
@@ -99,7 +106,7 @@ def fit_topic(
     colors = single & colored
     seen = confusion(rows.color[colors], rows.seen_color[colors], wrong, false.colors)
     fit = TopicFit(
-        topic, timing, rows, usable, single, kept, limits, crop, errors, chances, false, view,
+        topic, timing, rows, usable, single, colored, shown_color, kept, limits, crop, errors, chances, false, view,
         color_limits, seen, lasting, wrong,
     )
     fit.notes += _notes(fit)
@@ -163,6 +170,16 @@ def _inside(rows: Sightings, limits: Sequence[Limit]) -> NDArray[np.bool_]:
         value, edge = axes[limit.axis], limit.estimate.value
         every &= value <= edge if limit.upper else value >= edge
     return every
+
+
+def _blurred(limit: Limit, blur_m: float) -> Limit:
+    """Widen the interval of a limit that may be a cut of measured positions."""
+    if not blur_m:
+        return limit
+    e, half = limit.estimate, quantile() * blur_m
+    note = "or of measured positions, which cannot be told apart"
+    wide = replace(e, low=e.low - half, high=e.high + half, note=note)
+    return replace(limit, estimate=wide)
 
 
 def _erode_m(rows: Sightings, mine: NDArray[np.bool_]) -> float:
