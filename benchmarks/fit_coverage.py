@@ -86,9 +86,7 @@ def measure(preset: str, seed: int) -> list[Row]:
 def _row(preset: str, stream: str, one: Compared) -> Row:
     wrong = one._replace(true=one.true * WRONG).covered
     e = one.estimate
-    return Row(
-        preset, stream, one.parameter, one.true, e.value, e.low, e.high, one.covered, wrong
-    )
+    return Row(preset, stream, one.parameter, one.true, e.value, e.low, e.high, one.covered, wrong)
 
 
 def _measure(job: tuple[str, int]) -> list[Row]:

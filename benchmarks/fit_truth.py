@@ -192,7 +192,9 @@ def _detection(fit: TopicFit, steps: Sequence[Step]) -> Iterator[Compared]:
             yield Compared("detection.probability by bin", float(chance[here].mean()), estimate)
     if fit.detection.is_one:
         same = shown == main if fit.detection.by_class else np.ones(len(used), bool)
-        yield Compared("detection.probability as one", float(chance[same].mean()), fit.detection.one)
+        yield Compared(
+            "detection.probability as one", float(chance[same].mean()), fit.detection.one
+        )
     for c, estimate in fit.detection.by_class.items():
         if c != main:
             ratio = chance[shown == c].mean() / chance[shown == main].mean()
@@ -238,7 +240,7 @@ def _colors(fit: TopicFit, steps: Sequence[Step]) -> Iterator[Compared]:
     for c, row in fit.confusion.rows.items():
         mine = used[rows.color[used] == c]
         made = outcomes(steps, rows.xyz[mine], rows.color[mine])
-        weight = made[:, :CLASSES] / np.maximum(1 - made[:, UNDETECTED :], 1e-12)
+        weight = made[:, :CLASSES] / np.maximum(1 - made[:, UNDETECTED:], 1e-12)
         for k, estimate in row.items():
             yield Compared("color.confusion", float(weight[:, k].mean()), estimate)
 

@@ -71,7 +71,9 @@ POSE_NUMBERS = (3, 6)
     metavar="KEY=VALUE",
     help="How to read the topics' type, as a recipe's source_options.",
 )
-@click.option("--report", metavar="PAGE.html", type=click.Path(path_type=Path), help="Draw it, too.")
+@click.option(
+    "--report", metavar="PAGE.html", type=click.Path(path_type=Path), help="Draw it, too."
+)
 @click.option("--msgs", type=click.Path(path_type=Path), help="Folder of .msg files.")
 @click.option("--overwrite", is_flag=True, help="Replace existing files.")
 @click.option("--json", "as_json", is_flag=True, help="Print every value as JSON.")
@@ -98,9 +100,9 @@ def command(  # noqa: PLR0913, PLR0917 - click passes one argument a parameter
     TRUTH is a simulator's bag, or a surveyed track with the car's pose. The recipe then makes
     perception like REAL's: `bagnoise augment TRUTH out.mcap --recipe RECIPE.yaml`.
     """
-    from bagnoise.fit.files import check_new, write_new  # noqa: PLC0415 - slow to import
     from bagnoise.fit.recipe_text import recipe_text  # noqa: PLC0415
     from bagnoise.fit.run import Options, fit  # noqa: PLC0415
+    from bagnoise.report.files import check_new, write_new  # noqa: PLC0415 - slow to import
 
     for path in (output, report):
         if path is not None:

@@ -52,7 +52,8 @@ def confusion(
     that share is taken out: n(true, seen) - stray * n(true) * share of seen among false ones.
 
     Args:
-        true, seen: (n,) classes of cones with exactly one detection within the gate.
+        true: (n,) true class of cones with exactly one detection within the gate.
+        seen: (n,) its class.
         stray: share of them that are false positives.
         stray_colors: (5,) classes of those where no cone is.
     """
@@ -77,8 +78,8 @@ def confusion(
 def _without(hits: int, n: int, stray: float, false: float) -> Estimate:
     low, high = share_interval(hits, n)
     share = hits / n
-    values = [(s - stray * false) / max(1 - stray, 1e-9) for s in (share, low, high)]
-    return Estimate("confusion", *values, n).clipped(0.0, 1.0)
+    a, b, c = ((s - stray * false) / max(1 - stray, 1e-9) for s in (share, low, high))
+    return Estimate("confusion", a, b, c, n).clipped(0.0, 1.0)
 
 
 def as_chances(row: dict[int, Estimate]) -> dict[str, float]:

@@ -86,7 +86,7 @@ def _std_along_x(rows: Sightings, single: NDArray[np.bool_]) -> NDArray[np.float
     cosine = rows.frame_xyz[:, 0] / planar
     square = (np.nan_to_num(along, nan=every[0]) * cosine) ** 2
     square += np.nan_to_num(across, nan=every[1]) ** 2 * (1 - cosine**2)
-    return np.sqrt(np.maximum(square, 1e-18))
+    return np.asarray(np.sqrt(np.maximum(square, 1e-18)))
 
 
 def _robust_std(values: NDArray[np.float64]) -> float:

@@ -157,6 +157,6 @@ def _limit(
     needed = max(1, math.ceil(math.log(1 - LEVEL) / math.log1p(-p)))
     high = float(beyond[min(needed, len(beyond)) - 1]) if len(beyond) else sign * edge
     first = float(beyond[0]) if len(beyond) else sign * edge
-    ends = sorted((edge, sign * high))
+    least, most = sorted((edge, sign * high))
     middle = sign * (sign * edge + first) / 2
-    return Limit(name, upper, Estimate(name, middle, *ends, len(near)))
+    return Limit(name, upper, Estimate(name, middle, least, most, len(near)))

@@ -77,4 +77,4 @@ def _least_squares(
 def _root(square: float, deviation: float, count: int) -> Estimate:
     half = quantile() * deviation
     low, high = max(0.0, square - half) ** 0.5, (square + half) ** 0.5
-    return Estimate("std", square**0.5, low, high, count)
+    return Estimate("std_m", square**0.5, low, high, count)

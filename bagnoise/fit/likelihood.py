@@ -87,10 +87,9 @@ def _climbed(
 
 def _scores(log_likelihood: LogLikelihood, at: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return derivatives of each sample's log likelihood, (n, k)."""
-    columns = []
-    for axis in np.eye(len(at)) * _STEP:
-        columns.append((log_likelihood(at + axis) - log_likelihood(at - axis)) / (2 * _STEP))
-    return np.column_stack(columns)
+    axes = np.eye(len(at)) * _STEP
+    slopes = [(log_likelihood(at + a) - log_likelihood(at - a)) / (2 * _STEP) for a in axes]
+    return np.column_stack(slopes)
 
 
 def _curvature(

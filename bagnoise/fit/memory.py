@@ -58,7 +58,9 @@ def memory(
     """Find what lasts in errors (n, 2) without their bias, of deviations (n, 2).
 
     Args:
-        who, shot, time_s: (n,) physical cone, message, and its time.
+        who: (n,) physical cone.
+        shot: (n,) message.
+        time_s: (n,) its time.
         error_m: along and across.
         std_m: of each error, as estimated.
     """

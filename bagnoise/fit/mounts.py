@@ -30,9 +30,7 @@ _DIGITS = 9
 class Mounts:
     """Mounts by frame: as asked, or as the transforms of either bag say."""
 
-    def __init__(
-        self, asked: Mapping[str, tuple[float, ...]], contexts: Sequence[Context]
-    ) -> None:
+    def __init__(self, asked: Mapping[str, tuple[float, ...]], contexts: Sequence[Context]) -> None:
         """``asked``: frame -> x, y, z in m and roll, pitch, yaw in degrees."""
         self._asked = {
             frame: transform(matrix_from_rpy_deg(pose[3:]), pose[:3])
@@ -41,9 +39,7 @@ class Mounts:
         self._contexts = contexts
         self._options: dict[str, dict[str, Any]] = {}
 
-    def placed(
-        self, true: Cones, frame: str, stamp_ns: int
-    ) -> tuple[Cones, NDArray[np.float64]]:
+    def placed(self, true: Cones, frame: str, stamp_ns: int) -> tuple[Cones, NDArray[np.float64]]:
         """Return the true cones in a frame of the recording, and frame_from_sensor, (4, 4).
 
         Raises:

@@ -62,7 +62,6 @@ class PositionErrors:
         values = np.array([e.value for e in self.bias[name]])
         return values[bin_at(self.edges_m, range_m)]
 
-
     def unsure(self, rows: Sightings) -> NDArray[np.float64]:
         """Return how far `inside` is from that of deviations that change evenly with range, (k,).
 

@@ -138,8 +138,8 @@ def strays(
     scale = view.area_m2 / max(float(free.shots.sum()) * free.point_m2, 1e-9)
     unsure = LEAK_UNSURE * leaked
     events = (found - leaked, low - leaked - unsure, high - leaked + unsure)
-    values = [max(0.0, number) * scale for number in events]
-    per_frame = Estimate("per_frame", *values, found)
+    value, least, most = (max(0.0, number) * scale for number in events)
+    per_frame = Estimate("per_frame", value, least, most, found)
     bins = len(edges_m)
     by_bin = np.bincount(bin_at(edges_m, other_range_m[counted]), minlength=bins)
     point_bins = bin_at(edges_m, np.hypot(free.points[:, 0], free.points[:, 1]))
@@ -196,8 +196,9 @@ def detection(
         rows: all sightings, n.
         usable: (n,) clear cones in view.
         color: (n,) the class that by_class goes by.
-        edges_m, inside, density: by range bin: upper end, chance of an error within the gate,
-            false positives per m^2 and message.
+        edges_m: by range bin, its upper end.
+        inside: by bin, the chance of an error within the gate.
+        density: by bin, false positives per m^2 and message.
         unsure: by bin, by how much `inside` may be off; it widens the intervals.
     """
     place = bin_at(edges_m, rows.range_m)
@@ -222,7 +223,9 @@ def detection(
     by_bin, factors = _apart(rows.matched[used], place[used], color[used], classes, bins)
     scale = by_bin * bins_share(hits, trials)
     found = [_scaled(e, float(k)) for e, k in zip(found, scale, strict=True)]
-    one = _scaled(one, float(weights @ by_bin) / max(float(hits.sum() / max(trials.sum(), 1)), 1e-9))
+    one = _scaled(
+        one, float(weights @ by_bin) / max(float(hits.sum() / max(trials.sum(), 1)), 1e-9)
+    )
     return Detection(found, one, factors, overall)
 
 

@@ -32,14 +32,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from os import PathLike
 
-    from numpy.typing import NDArray
-
     from bagnoise.bags.model import Bag
     from bagnoise.compare.samples import Track
     from bagnoise.fit.timing import Timing
     from bagnoise.fit.topic import TopicFit
     from bagnoise.messages.payload import Cones
-    from bagnoise.steps.context import Context
 
 DEFAULT_BIN_M = 2.5
 FARTHEST_BIN_M = 100.0
@@ -326,7 +323,9 @@ class _Viewer:
                 continue
             placed, _ = self.mounts.placed(true, seen.frame_id, true.stamp_ns)
             difference = seen.xyz[:, None, :2] - placed.xyz[None, :, :2]
-            found.append(np.minimum(np.hypot(difference[..., 0], difference[..., 1]).min(axis=1), 2))
+            found.append(
+                np.minimum(np.hypot(difference[..., 0], difference[..., 1]).min(axis=1), 2)
+            )
         return float(np.sqrt((np.concatenate(found) ** 2).mean())) if found else np.inf
 
     def sensor_options(self) -> dict[str, Any] | None:

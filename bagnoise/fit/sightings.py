@@ -8,7 +8,7 @@ and what lies in it is its own detection, a false positive, or a neighbour's far
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -139,8 +139,8 @@ class _Book:
 
     def __init__(self, gate_m: float, reach_m: float, *, has_z: bool) -> None:
         self.gate_m, self.reach_m, self.has_z = gate_m, reach_m, has_z
-        self.columns: list[tuple[NDArray[np.generic], ...]] = []
-        self.others: list[tuple[NDArray[np.generic], ...]] = []
+        self.columns: list[tuple[NDArray[Any], ...]] = []
+        self.others: list[tuple[NDArray[Any], ...]] = []
         self.true_xy: list[NDArray[np.float64]] = []
         self.in_order = self.neighbours = 0
 
@@ -164,7 +164,7 @@ class _Book:
             extra = (apart[lone] <= self.gate_m).sum(axis=0)
         near = np.flatnonzero(ranges(xyz) <= self.reach_m)
         self._take(shot, near, xyz, who_saw, extra, seen_xyz, seen_frame)
-        far = (apart[lone] > self.gate_m).all(axis=1)
+        far = np.asarray((apart[lone] > self.gate_m).all(axis=1), np.bool_)
         number = np.full(int(lone.sum()), shot.number, np.intp)
         self.others.append((number, seen_xyz[lone], seen.color[lone], far))
 

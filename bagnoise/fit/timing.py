@@ -149,8 +149,12 @@ def _with_timer(
     timing.by_timer = True
     timing.hz = rate([real.log_ns[n] for n, _ in known])
     ticks = _ticks_of_phase_0(Rate(hz=timing.hz.value), truth, known)
-    if ticks is not None and all(t <= real.log_ns[n] for t, (n, _) in zip(ticks, known, strict=True)):
-        timing.delays = delays([(t, real.log_ns[n]) for t, (n, _) in zip(ticks, known, strict=True)])
+    if ticks is not None and all(
+        t <= real.log_ns[n] for t, (n, _) in zip(ticks, known, strict=True)
+    ):
+        timing.delays = delays(
+            [(t, real.log_ns[n]) for t, (n, _) in zip(ticks, known, strict=True)]
+        )
         timing.notes.append("the timer's ticks are at multiples of 1/hz since the epoch (phase 0)")
         return
     _with_phase(timing, truth, real, known)

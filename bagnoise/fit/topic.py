@@ -69,9 +69,7 @@ class TopicFit:
     notes: list[str] = field(default_factory=list)
 
 
-def fit_topic(
-    topic: str, timing: Timing, rows: Sightings, bins_m: Sequence[float]
-) -> TopicFit:
+def fit_topic(topic: str, timing: Timing, rows: Sightings, bins_m: Sequence[float]) -> TopicFit:
     """Fit a topic from its associated sightings.
 
     Raises:
@@ -106,8 +104,24 @@ def fit_topic(
     colors = single & colored
     seen = confusion(rows.color[colors], rows.seen_color[colors], wrong, false.colors)
     fit = TopicFit(
-        topic, timing, rows, usable, single, colored, shown_color, kept, limits, crop, errors, chances, false, view,
-        color_limits, seen, lasting, wrong,
+        topic,
+        timing,
+        rows,
+        usable,
+        single,
+        colored,
+        shown_color,
+        kept,
+        limits,
+        crop,
+        errors,
+        chances,
+        false,
+        view,
+        color_limits,
+        seen,
+        lasting,
+        wrong,
     )
     fit.notes += _notes(fit)
     return fit
@@ -117,8 +131,8 @@ def _too_few(topic: str, rows: Sightings, matches: int) -> str:
     return (
         f"topic {topic}: only {matches} detections lie within {rows.gate_m:.2f} m of a true cone "
         f"that stands clear of others ({int(rows.matched.sum())} of any true cone, in "
-        f"{len(rows.true_xy)} messages); at least {LEAST_MATCHES} are needed. A wrong frame, mount, "
-        "clock or truth, or a gate below the errors, could be why"
+        f"{len(rows.true_xy)} messages); at least {LEAST_MATCHES} are needed. A wrong frame, "
+        "mount, clock or truth, or a gate below the errors, could be why"
     )
 
 
@@ -128,9 +142,7 @@ def _kept_classes(rows: Sightings) -> list[int]:
     seen = {c: rows.matched[near & (rows.color == c)] for c in range(len(ConeClass))}
     shares = {c: float(hits.mean()) for c, hits in seen.items() if len(hits)}
     best = max(shares.values())
-    return [
-        c for c, s in shares.items() if s > SEEN_AT_ALL * best or len(seen[c]) < LEAST_OF_CLASS
-    ]
+    return [c for c, s in shares.items() if s > SEEN_AT_ALL * best or len(seen[c]) < LEAST_OF_CLASS]
 
 
 def _axes(rows: Sightings, mine: NDArray[np.bool_]) -> dict[str, NDArray[np.float64]]:
@@ -147,9 +159,7 @@ def _axes(rows: Sightings, mine: NDArray[np.bool_]) -> dict[str, NDArray[np.floa
     return axes
 
 
-def _limits(
-    rows: Sightings, mine: NDArray[np.bool_]
-) -> tuple[list[Limit], NDArray[np.bool_]]:
+def _limits(rows: Sightings, mine: NDArray[np.bool_]) -> tuple[list[Limit], NDArray[np.bool_]]:
     """Find the limits of the view, and which sightings are within it, (n,)."""
     reach = float(rows.range_m[rows.matched & mine].max())
     shots = max(1, len(rows.true_xy))
@@ -271,9 +281,9 @@ def _notes(fit: TopicFit) -> list[str]:
     notes = []
     several = float((fit.rows.count[fit.usable] > 1).mean())
     expected = fit.strays.per_frame.value / fit.view.area_m2 * np.pi * fit.rows.gate_m**2
-    if several > 0.01 + 3 * expected:  # noqa: PLR2004 - a hundredth is no matter
+    if several > 0.01 + 3 * expected:
         notes.append(
-            f"{100 * several:.1f} % of the true cones have several detections within the gate, more "
-            "than false positives explain: cones seen twice are not fitted (step duplicates)"
+            f"{100 * several:.1f} % of the true cones have several detections within the gate, "
+            "more than false positives explain: cones seen twice are not fitted (step duplicates)"
         )
     return notes

@@ -111,13 +111,13 @@ def _with_comments(node: Any, path: Path, comments: Mapping[Path, str]) -> Any:
         for key, value in node.items():
             made[key] = _with_comments(value, (*path, key), comments)
             if (*path, key) in comments:
-                made.yaml_add_eol_comment(comments[*path, key], key, column=0)
+                made.yaml_add_eol_comment(comments[(*path, key)], key, column=0)
         return made
     if isinstance(node, list):
         items = CommentedSeq(_with_comments(v, (*path, i), comments) for i, v in enumerate(node))
         for index in range(len(node)):
             if (*path, index) in comments and not isinstance(node[index], (dict, list)):
-                items.yaml_add_eol_comment(comments[*path, index], index, column=0)
+                items.yaml_add_eol_comment(comments[(*path, index)], index, column=0)
         plain = not any(isinstance(item, (dict, list)) for item in node)
         if plain and not any((*path, index) in comments for index in range(len(node))):
             items.fa.set_flow_style()
