@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from bagnoise.compare.check_delays import Observed
 
 SECOND_NS = 1_000_000_000
-ROUNDING_NS = 2  # a deviation below this is that of whole nanoseconds
+ROUNDING_NS = 3  # stamps taken to log time and back are off by so much
 LEAST = 20
 
 
@@ -44,7 +44,7 @@ class Delays:
 
 def delays(bases: Sequence[tuple[int, int]]) -> Delays:
     """Fit (base, delivery) times in ns: when a message was ready, and when it was logged."""
-    bases = sorted(bases)
+    bases = sorted((_snapped(base_ns, log_ns), log_ns) for base_ns, log_ns in bases)
     if len(bases) < LEAST:
         return Delays(None, None, f"only {len(bases)} messages")
     observed = observe(bases, Latency(order="keep"))
@@ -58,6 +58,11 @@ def delays(bases: Sequence[tuple[int, int]]) -> Delays:
         )
         return Delays(None, None, why, delay_ns=delay_ns)
     return _fitted(observed, delay_ns)
+
+
+def _snapped(base_ns: int, log_ns: int) -> int:
+    """Take a delay of a rounding error as none: such a message came at once."""
+    return log_ns if abs(log_ns - base_ns) <= ROUNDING_NS else base_ns
 
 
 def _fitted(observed: Sequence[Observed], delay_ns: NDArray[np.int64]) -> Delays:

@@ -7,6 +7,7 @@ variances are fitted by least squares, each weighted by how well it is known und
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -78,3 +79,25 @@ def _root(square: float, deviation: float, count: int) -> Estimate:
     half = quantile() * deviation
     low, high = max(0.0, square - half) ** 0.5, (square + half) ** 0.5
     return Estimate("std_m", square**0.5, low, high, count)
+
+
+def bias_of_bearing(by_bin: Sequence[Estimate], mean_m: Sequence[float]) -> Estimate | None:
+    """Return bearing_bias_rad where the sideways biases grow with range as it does, else None.
+
+    Args:
+        by_bin: sideways biases.
+        mean_m: by bin, mean range.
+    """
+    if is_one_value(by_bin, ALPHA):
+        return None
+    angles = [
+        replace(e, value=e.value / r, low=e.low / r, high=e.high / r, bin_m=None)
+        for e, r in zip(by_bin, mean_m, strict=True)
+    ]
+    if not is_one_value(angles, ALPHA):
+        return None
+    weight = np.array([(quantile() / e.half_width) ** 2 for e in angles])
+    value = float(weight @ np.array([e.value for e in angles]) / weight.sum())
+    half = quantile() / float(weight.sum()) ** 0.5
+    count = sum(e.count for e in by_bin)
+    return Estimate("bearing_bias_rad", value, value - half, value + half, count)

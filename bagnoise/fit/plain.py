@@ -59,6 +59,7 @@ def estimates(fit: TopicFit) -> Iterator[Estimate]:
     yield from _named("detection", [*fit.detection.probability, fit.detection.one])
     for c, estimate in fit.detection.by_class.items():
         yield replace(estimate, name=f"detection.by_class.{CLASS_NAMES[c]}")
+    yield from _named("detection", [fit.misses.correlation_s])
     yield from _named("false_positives", [fit.strays.per_frame])
     for c, row in fit.confusion.rows.items():
         for k, estimate in row.items():

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bagnoise.fit.estimate import Estimate, is_one_value, t_quantile
-from bagnoise.fit.forms import bearing_form
+from bagnoise.fit.forms import bearing_form, bias_of_bearing
 from bagnoise.fit.truncated import fit_errors, inside_gate
 
 if TYPE_CHECKING:
@@ -35,6 +35,8 @@ class PositionErrors:
         edges_m: upper ends of the bins.
         bearing: (across_std_m, bearing_std_rad) where that form explains the sideways bins and
             one value does not.
+        bearing_bias: of the bearing, where that explains the sideways biases and one value in
+            metres does not.
     """
 
     std: dict[str, list[Estimate]]
@@ -47,6 +49,7 @@ class PositionErrors:
     rows: list[NDArray[np.intp]]
     edges_m: NDArray[np.float64]
     bearing: tuple[Estimate, Estimate] | None = None
+    bearing_bias: Estimate | None = None
 
     def is_one(self, name: str) -> bool:
         """Whether the deviations of all bins may be one value."""
@@ -167,6 +170,7 @@ def position_errors(
         members,
         edges_m,
         None if alone else bearing_form(std["across"], squares),
+        bias_of_bearing(bias["across"], [float(range_m[m].mean()) for m in members]),
     )
 
 

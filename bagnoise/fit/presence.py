@@ -189,6 +189,7 @@ def detection(
     inside: NDArray[np.float64],
     density: NDArray[np.float64],
     unsure: NDArray[np.float64],
+    inflation: float = 1.0,
 ) -> Detection:
     """Estimate the chance of detection from the usable sightings (n,).
 
@@ -200,6 +201,7 @@ def detection(
         inside: by bin, the chance of an error within the gate.
         density: by bin, false positives per m^2 and message.
         unsure: by bin, by how much `inside` may be off; it widens the intervals.
+        inflation: how many looks are worth one, where misses last.
     """
     place = bin_at(edges_m, rows.range_m)
     bins = len(edges_m)
@@ -209,18 +211,22 @@ def detection(
     lows = [0.0, *edges_m[:-1].tolist()]
     found = []
     for n in range(bins):
-        estimate = _corrected(int(hits[n]), int(trials[n]), inside[n], expected[n], unsure[n])
+        estimate = _corrected(
+            int(hits[n]), int(trials[n]), inside[n], expected[n], unsure[n], inflation
+        )
         found.append(replace(estimate, bin_m=(lows[n], float(edges_m[n]))))
     weights = trials / max(trials.sum(), 1)
     mean_inside, mean_stray = float(weights @ inside), float(weights @ expected)
     mean_unsure = float(weights @ unsure)
-    one = _corrected(int(hits.sum()), int(trials.sum()), mean_inside, mean_stray, mean_unsure)
+    one = _corrected(
+        int(hits.sum()), int(trials.sum()), mean_inside, mean_stray, mean_unsure, inflation
+    )
     used = np.flatnonzero(usable)
     overall = np.array([e.value for e in found])
-    classes = _differing(rows, used, color, overall * inside, place)
+    classes = _differing(rows, used, color, overall * inside, place, inflation)
     if not classes:
         return Detection(found, one, {}, overall)
-    by_bin, factors = _apart(rows.matched[used], place[used], color[used], classes, bins)
+    by_bin, factors = _apart(rows.matched[used], place[used], color[used], classes, bins, inflation)
     scale = by_bin * bins_share(hits, trials)
     found = [_scaled(e, float(k)) for e, k in zip(found, scale, strict=True)]
     one = _scaled(
@@ -229,8 +235,10 @@ def detection(
     return Detection(found, one, factors, overall)
 
 
-def _corrected(hits: int, trials: int, inside: float, stray: float, unsure: float) -> Estimate:
-    low, high = share_interval(hits, trials)
+def _corrected(
+    hits: int, trials: int, inside: float, stray: float, unsure: float, inflation: float
+) -> Estimate:
+    low, high = share_interval(hits / inflation, trials / inflation)
     share = hits / trials if trials else 0.0
     gates = (inside, min(1.0, inside + unsure), max(1e-9, inside - unsure))
     a, b, c = (
@@ -255,6 +263,7 @@ def _differing(
     color: NDArray[np.int8],
     chance: NDArray[np.float64],
     place: NDArray[np.intp],
+    inflation: float,
 ) -> list[int]:
     """Return the classes if their chances differ by more than luck at equal range, else none."""
     expected = np.clip(chance[place], 1e-9, 1.0)
@@ -264,6 +273,7 @@ def _differing(
         mine = used[color[used] == c]
         variance = float((expected[mine] * (1 - expected[mine])).sum())
         square += (rows.matched[mine].sum() - expected[mine].sum()) ** 2 / max(variance, 0.5)
+    square /= inflation
     many = len(classes) > 1
     return classes if many and chi2_tails(square, len(classes) - 1)[1] < CLASS_ALPHA else []
 
@@ -274,6 +284,7 @@ def _apart(
     color: NDArray[np.int8],
     classes: list[int],
     bins: int,
+    inflation: float,
 ) -> tuple[NDArray[np.float64], dict[int, Estimate]]:
     """Split chances into one by range, (bins,), times a factor by class; the commonest has 1.
 
@@ -290,7 +301,7 @@ def _apart(
     main = main_class(classes, color)
     assert main is not None
     by_bin, factor = by_bin * factor[main], factor / factor[main]
-    found = {c: _factor(hit, color, c, main, float(factor[c])) for c in classes}
+    found = {c: _factor(hit, color, (c, main), float(factor[c]), inflation) for c in classes}
     return by_bin, found
 
 
@@ -300,19 +311,26 @@ def main_class(classes: Iterable[int], color: NDArray[np.int8]) -> int | None:
 
 
 def _factor(
-    hit: NDArray[np.bool_], color: NDArray[np.int8], c: int, main: int, value: float
+    hit: NDArray[np.bool_],
+    color: NDArray[np.int8],
+    classes: tuple[int, int],
+    value: float,
+    inflation: float,
 ) -> Estimate:
-    """Give a factor the interval of a ratio of two shares, by the spread of their logarithms."""
-    count = int((color == c).sum())
-    if c == main:
-        return Estimate("by_class", 1.0, 1.0, 1.0, count, note="the commonest class")
-    hits = [int(hit[color == k].sum()) for k in (c, main)]
+    """Give a factor the interval of a ratio of two shares, by the spread of their logarithms.
+
+    ``classes``: its own, and the commonest, whose factor is 1.
+    """
+    trials = [int((color == k).sum()) for k in classes]
+    if classes[0] == classes[1]:
+        return Estimate("by_class", 1.0, 1.0, 1.0, trials[0], note="the commonest class")
+    hits = [int(hit[color == k].sum()) for k in classes]
     if not hits[0]:
-        return Estimate("by_class", 0.0, 0.0, share_interval(0, count)[1], count)
-    trials = [int((color == k).sum()) for k in (c, main)]
-    variance = sum(1 / max(h, 1) - 1 / n for h, n in zip(hits, trials, strict=True))
+        most = share_interval(0, trials[0] / inflation)[1]
+        return Estimate("by_class", 0.0, 0.0, most, trials[0])
+    variance = sum(1 / max(h, 1) - 1 / n for h, n in zip(hits, trials, strict=True)) * inflation
     spread = math.exp(quantile() * math.sqrt(max(variance, 0.0)))
-    return Estimate("by_class", value, value / spread, value * spread, count)
+    return Estimate("by_class", value, value / spread, value * spread, trials[0])
 
 
 __all__ = ["Detection", "Strays", "View", "detection", "strays"]

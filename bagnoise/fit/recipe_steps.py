@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -85,6 +86,12 @@ def detection(stream: FittedStream, book: Commented, here: Here) -> Iterator[Mad
         options["by_class"] = {CLASS_NAMES[c]: rounded(e) for c, e in found.by_class.items()}
         for c, estimate in found.by_class.items():
             book.note((*path, "by_class", CLASS_NAMES[c]), comment(estimate))
+    lasts = stream.fit.misses.correlation_s
+    if lasts is not None:
+        if stream.pose_topic is None and stream.any_pose_topic is not None:
+            options["pose_topic"] = stream.any_pose_topic
+        options["correlation_s"] = rounded(lasts)
+        book.note((*path, "correlation_s"), comment(lasts))
     yield "detection", options
 
 
@@ -128,21 +135,46 @@ def noise(stream: FittedStream, book: Commented, here: Here) -> Iterator[Made]:
     """Yield deviations and biases along and across the ray, and upwards."""
     fit, path = stream.fit, here("polar_noise")
     options: dict[str, Any] = {}
-    for name in (RANGE, ACROSS):
-        key = f"{name}_std_m"
-        if name == ACROSS and fit.errors.bearing is not None and not fit.memory.found:
-            for form, estimate in zip((key, "bearing_std_rad"), fit.errors.bearing, strict=True):
-                options[form] = rounded(estimate)
-                book.note((*path, form), comment(estimate))
-            continue
-        curve = simplest(fit.errors.std[name], fit.errors.one_std[name])
-        options[key] = book.curve((*path, key), curve, _without_drift(fit, name))
+    along = simplest(fit.errors.std[RANGE], fit.errors.one_std[RANGE])
+    options["range_std_m"] = _deviation(fit, RANGE, along, book, (*path, "range_std_m"))
+    options |= _across(fit, book, path)
     if fit.errors.one_elevation is not None:
         curve = simplest(fit.errors.elevation, fit.errors.one_elevation)
         options["elevation_std_rad"] = book.curve((*path, "elevation_std_rad"), curve)
-    for name in (RANGE, ACROSS):
-        options[f"{name}_bias_m"] = _bias(fit, name, book, (*path, f"{name}_bias_m"))
+    options["range_bias_m"] = _bias(fit, RANGE, book, (*path, "range_bias_m"))
+    if fit.errors.bearing_bias is None:
+        options["across_bias_m"] = _bias(fit, ACROSS, book, (*path, "across_bias_m"))
+    else:
+        book.note((*path, "bearing_bias_rad"), comment(fit.errors.bearing_bias))
+        options["bearing_bias_rad"] = rounded(fit.errors.bearing_bias)
     yield "polar_noise", options
+
+
+def _across(fit: TopicFit, book: Commented, path: Path) -> dict[str, Any]:
+    """Return the deviation across: that of the bearing, one value, or a table."""
+    key = "across_std_m"
+    if fit.errors.bearing is None:
+        curve = simplest(fit.errors.std[ACROSS], fit.errors.one_std[ACROSS])
+        return {key: _deviation(fit, ACROSS, curve, book, (*path, key))}
+    across, bearing = fit.errors.bearing
+    book.note((*path, "bearing_std_rad"), comment(bearing))
+    return {
+        key: _deviation(fit, ACROSS, [across], book, (*path, key)),
+        "bearing_std_rad": rounded(bearing),
+    }
+
+
+def _deviation(fit: TopicFit, name: str, curve: list[Estimate], book: Commented, path: Path) -> Any:
+    """Return a deviation without the drift, which is a step of its own."""
+    drift_m = dict(zip((RANGE, ACROSS), fit.memory.std_m, strict=True))[name]
+    if not drift_m:
+        return book.curve(path, curve)
+    told = [replace(e, note=f"with the drift {rounded(e):g}") for e in curve]
+
+    def left(estimate: Estimate) -> float:
+        return round(float(np.sqrt(max(estimate.value**2 - drift_m**2, 0.0))), 5)
+
+    return book.curve(path, told, left)
 
 
 def _bias(fit: TopicFit, name: str, book: Commented, path: Path) -> Any:
@@ -153,18 +185,6 @@ def _bias(fit: TopicFit, name: str, book: Commented, path: Path) -> Any:
     found = f"n = {one.count}, {rounded(one):g} found, {interval_text(one)}: 0 is within"
     book.note(path, found)
     return 0.0
-
-
-def _without_drift(fit: TopicFit, name: str) -> Callable[[Estimate], float]:
-    """Return how a deviation is written once the drift, a step of its own, is taken out of it."""
-    drift = dict(zip((RANGE, ACROSS), fit.memory.std_m, strict=True))[name]
-
-    def left(estimate: Estimate) -> float:
-        if not drift:
-            return rounded(estimate)
-        return round(float(np.sqrt(max(estimate.value**2 - drift**2, 0.0))), 5)
-
-    return left
 
 
 def drift(stream: FittedStream, book: Commented, here: Here) -> Iterator[Made]:

@@ -13,7 +13,8 @@ from bagnoise.fit.crop import find_crop
 from bagnoise.fit.edges import Limit, find_limits
 from bagnoise.fit.estimate import Estimate, quantile
 from bagnoise.fit.memory import Memory, memory
-from bagnoise.fit.position import NAMES, PositionErrors, position_errors, range_bins
+from bagnoise.fit.misses import Misses, lasting_misses
+from bagnoise.fit.position import NAMES, PositionErrors, bin_at, position_errors, range_bins
 from bagnoise.fit.presence import Detection, Strays, View, detection, free_area, strays
 from bagnoise.messages.payload import ConeClass
 
@@ -65,6 +66,7 @@ class TopicFit:
     color_limits: list[Limit]
     confusion: Confusion
     memory: Memory
+    misses: Misses
     wrong_share: float
     notes: list[str] = field(default_factory=list)
 
@@ -98,7 +100,7 @@ def fit_topic(topic: str, timing: Timing, rows: Sightings, bins_m: Sequence[floa
     single = usable & (rows.count == 1)
     edges = range_bins(rows.range_m[single], bins_m)
     found = _settle(rows, usable, single, shown_color, edges, view)
-    errors, chances, false, stray, lasting = found
+    errors, chances, false, stray, lasting, missing = found
     weights = np.array([max(len(r), 1) for r in errors.rows])
     wrong = float(np.average(stray, weights=weights))
     colors = single & colored
@@ -121,6 +123,7 @@ def fit_topic(topic: str, timing: Timing, rows: Sightings, bins_m: Sequence[floa
         color_limits,
         seen,
         lasting,
+        missing,
         wrong,
     )
     fit.notes += _notes(fit)
@@ -227,7 +230,7 @@ def _color_limits(
     return limits, _inside(rows, limits)
 
 
-Settled = tuple[PositionErrors, Detection, Strays, "NDArray[np.float64]", Memory]
+Settled = tuple[PositionErrors, Detection, Strays, "NDArray[np.float64]", Memory, Misses]
 
 
 def _settle(
@@ -241,12 +244,19 @@ def _settle(
     """Let errors, chances and strays, which correct each other, come to rest."""
     stray, leaked = np.zeros(len(edges)), 0.0
     clusters: NDArray[np.intp] | None = None
-    free = free_area(rows, view)
+    free, missing = free_area(rows, view), Misses(None, 1.0)
     for turn in range(ROUNDS):
         errors = position_errors(rows, single, edges, stray, clusters)
         false = strays(rows, view, free, edges, leaked)
         chances = detection(
-            rows, usable, color, edges, errors.inside, false.density, errors.unsure(rows)
+            rows,
+            usable,
+            color,
+            edges,
+            errors.inside,
+            false.density,
+            errors.unsure(rows),
+            missing.inflation,
         )
         own = chances.overall * errors.inside
         stray = false.share(own, rows.gate_m)
@@ -256,7 +266,8 @@ def _settle(
         if turn == ROUNDS - 2:
             lasting = _memory(rows, single, errors)
             clusters = _clusters(rows, lasting)
-    return errors, chances, false, stray, lasting
+            missing = _misses(rows, usable, color, chances, errors)
+    return errors, chances, false, stray, lasting, missing
 
 
 def _memory(rows: Sightings, single: NDArray[np.bool_], errors: PositionErrors) -> Memory:
@@ -266,6 +277,25 @@ def _memory(rows: Sightings, single: NDArray[np.bool_], errors: PositionErrors) 
     std = np.column_stack([errors.std_at(name, range_m) for name in NAMES])
     error = rows.errors_m()[used, :2] - bias
     return memory(rows.who[used], rows.shot[used], rows.time_s[used], error, std)
+
+
+def _misses(
+    rows: Sightings,
+    usable: NDArray[np.bool_],
+    color: NDArray[np.int8],
+    chances: Detection,
+    errors: PositionErrors,
+) -> Misses:
+    used = np.flatnonzero(usable)
+    place = bin_at(errors.edges_m, rows.range_m[used])
+    base = np.array([e.value for e in chances.probability])
+    factor = np.ones(len(ConeClass))
+    for c, estimate in chances.by_class.items():
+        factor[c] = estimate.value
+    chance = np.clip((base * errors.inside)[place] * factor[color[used]], 0.0, 1.0)
+    return lasting_misses(
+        rows.who[used], rows.shot[used], rows.time_s[used], rows.matched[used], chance
+    )
 
 
 def _clusters(rows: Sightings, lasting: Memory) -> NDArray[np.intp] | None:

@@ -55,7 +55,8 @@ def _section(number: int, stream: FittedStream) -> str:
     return (
         f'<h2 id="s{number}">{escape(fit.topic)}</h2>'
         f'<div class="cards">{"".join(_cards(fit))}</div>'
-        f'<div class="figures">{figures}</div><h3>By range</h3>{_table(fit)}'
+        f'<div class="figures">{figures}</div><h3>Deviation, bias and detection by range</h3>'
+        f"{_table(fit)}"
         f"<h3>Notes</h3><ul>{listed}</ul>"
     )
 
@@ -110,7 +111,7 @@ def _deviations(fit: TopicFit, key: str) -> Figure:
     grid = np.linspace(0.01, farthest, CURVE_POINTS)
     top = max(e.high for name, _ in NAMES for e in fit.errors.std[name])
     labels = ("range of the true cone, m", "deviation, m")
-    plot = Plot((0, farthest), (0, 1.25 * top), labels=labels, title="Deviation by range")
+    plot = Plot((0, farthest), (0, 1.5 * top), labels=labels, title="Deviation by range")
     for n, (name, words) in enumerate(NAMES):
         some = fit.errors.std[name]
         shift = 0.004 * farthest * (2 * n - 1)
@@ -185,23 +186,28 @@ def _lags(fit: TopicFit, key: str) -> Figure:
 
 
 def _table(fit: TopicFit) -> str:
-    heads = ["range, m", "errors"]
-    for _, words in NAMES:
-        heads += [f"deviation {words}, m", "95 %", "fitted", f"bias {words}, m", "95 %"]
-    heads += ["seen", "95 %"]
-    rows = []
+    """Return two tables by range: deviations, measured and fitted; and biases and detection."""
+    spread, rest = [], []
     for n, some in enumerate(fit.errors.std["range"]):
         assert some.bin_m is not None
-        middle = np.array([float(np.sqrt((fit.rows.range_m[fit.errors.rows[n]] ** 2).mean()))])
-        cells = [f"{some.bin_m[0]:g} to {some.bin_m[1]:g}", str(some.count)]
+        where = f"{some.bin_m[0]:g} to {some.bin_m[1]:g}"
+        square = float((fit.rows.range_m[fit.errors.rows[n]] ** 2).mean())
+        middle = np.array([square**0.5])
+        cells, others = [where, str(some.count)], [where]
         for name, _ in NAMES:
             std, bias = fit.errors.std[name][n], fit.errors.bias[name][n]
             fitted = float(fitted_deviation(fit, name, middle)[0])
             cells += [f"{rounded(std):g}", _interval(std), f"{fitted:.4g}"]
-            cells += [f"{rounded(bias):g}", _interval(bias)]
+            others += [f"{rounded(bias):g}", _interval(bias)]
         seen = fit.detection.probability[n]
-        rows.append([*cells, f"{rounded(seen):g}", _interval(seen)])
-    return table(heads, rows, range(1, len(heads)))
+        spread.append(cells)
+        rest.append([*others, str(seen.count), f"{rounded(seen):g}", _interval(seen)])
+    heads = ["range, m", "errors"]
+    heads += [word for _, words in NAMES for word in (f"{words}, m", "95 %", "fitted")]
+    others = ["range, m", *(w for _, words in NAMES for w in (f"bias {words}, m", "95 %"))]
+    others += ["looks", "seen", "95 %"]
+    first = table(heads, spread, range(1, len(heads)))
+    return f"{first}<p></p>{table(others, rest, range(1, len(others)))}"
 
 
 def _interval(estimate: Estimate) -> str:
