@@ -30,7 +30,7 @@ RANGE, ACROSS = "range", "across"
 def source(stream: FittedStream, book: Commented, here: Here) -> Iterator[Made]:
     """Yield where the cones come from: the track, the sensor, the classes that are seen."""
     if stream.pose_topic is not None:
-        hz = stream.fit.timing.hz
+        hz = stream.fit.timing.measured_hz or stream.fit.timing.hz
         assert hz is not None
         book.note((*here("from_track"), "hz"), comment(hz))
         yield "from_track", {"pose_topic": stream.pose_topic, "hz": hz.value}

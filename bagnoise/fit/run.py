@@ -15,8 +15,7 @@ from bagnoise.compare.samples import read_track
 from bagnoise.errors import BagnoiseError, UsageError
 from bagnoise.fit.mounts import Mounts
 from bagnoise.fit.scene import ConesScene, TrackScene, track_scene
-from bagnoise.fit.sightings import Shot, sightings
-from bagnoise.fit.timing import cones_timing, track_timing
+from bagnoise.fit.sightings import sightings
 from bagnoise.fit.topic import fit_topic
 from bagnoise.fit.topics import (
     options_of,
@@ -25,6 +24,7 @@ from bagnoise.fit.topics import (
     truth_topic_of,
     type_of,
 )
+from bagnoise.fit.viewer import Viewer
 from bagnoise.messages.definitions import definition_finder
 from bagnoise.steps.context import Needs
 
@@ -42,7 +42,6 @@ DEFAULT_BIN_M = 2.5
 FARTHEST_BIN_M = 100.0
 GATE_LIMITS_M = (0.3, 1.5)
 SPACING_PERCENT = 5.0
-SCORED = 80  # messages that a delay is searched with
 
 
 @dataclass(frozen=True)
@@ -190,7 +189,7 @@ class _Job:
         type_options = options_of(self.real, topic, self.options.type_options)
         real = read_track(self.real, topic, type_options)
         _check_overlap(self.truth, self.real, topic, real)
-        view = _Viewer(self.scene, self.mounts, real)
+        view = Viewer(self.scene, self.mounts, real)
         timing = view.timing()
         shots = list(view.shots(timing))
         if not shots:
@@ -278,55 +277,3 @@ def _not_identified(fitted: TopicFit, payloads: Sequence[Cones]) -> list[str]:
     if any(p.probabilities is not None for p in payloads):
         notes.append("not identified: class probabilities (only the likeliest class is fitted)")
     return notes
-
-
-class _Viewer:
-    """Sees the truth as one topic of the recording does."""
-
-    def __init__(self, scene: ConesScene | TrackScene, mounts: Mounts, real: Track) -> None:
-        self.scene, self.mounts, self.real = scene, mounts, real
-
-    def timing(self) -> Timing:
-        if isinstance(self.scene, TrackScene):
-            return track_timing(self.scene, self.real, self._score)
-        return cones_timing(self.scene.track, self.real, self._score)
-
-    def shots(self, timing: Timing) -> Any:
-        """Yield every message that is no repeat and shows a known moment."""
-        number, start_ns = 0, None
-        for n, shown in enumerate(timing.shown):
-            if shown is None or timing.repeat[n]:
-                continue
-            true = self._true(shown, n)
-            if true is None:
-                continue
-            when = true.stamp_ns or self.real.log_ns[n]
-            start_ns = when if start_ns is None else start_ns
-            placed, mount = self.mounts.placed(true, self.real.payloads[n].frame_id, when)
-            yield Shot(number, (when - start_ns) / 1e9, placed, self.real.payloads[n], mount)
-            number += 1
-
-    def _true(self, shown: int, n: int) -> Cones | None:
-        if isinstance(self.scene, TrackScene):
-            return self.scene.at(shown, self.real.log_ns[n])
-        return self.scene.at(shown)
-
-    def _score(self, shown: Sequence[int | None]) -> float:
-        """Return how far detections are from the truth if messages show these moments."""
-        some = range(0, len(shown), max(1, len(shown) // SCORED))
-        found = []
-        for n in some:
-            moment = shown[n]
-            true = None if moment is None else self._true(moment, n)
-            seen = self.real.payloads[n]
-            if true is None or not len(true) or not len(seen):
-                continue
-            placed, _ = self.mounts.placed(true, seen.frame_id, true.stamp_ns)
-            difference = seen.xyz[:, None, :2] - placed.xyz[None, :, :2]
-            found.append(
-                np.minimum(np.hypot(difference[..., 0], difference[..., 1]).min(axis=1), 2)
-            )
-        return float(np.sqrt((np.concatenate(found) ** 2).mean())) if found else np.inf
-
-    def sensor_options(self) -> dict[str, Any] | None:
-        return self.mounts.options_of(self.real.payloads[0].frame_id)

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bagnoise.compare.samples import shown_messages, typical_ns
+from bagnoise.compare.samples import Track, shown_messages, typical_ns
 from bagnoise.fit.delivery import Delays, delays
+from bagnoise.fit.estimate import Estimate, t_quantile
 from bagnoise.fit.rhythm import beats, rate
 from bagnoise.steps.clock import SECOND_NS, nanoseconds
 from bagnoise.steps.timing import Rate
@@ -21,13 +22,15 @@ from bagnoise.steps.timing import Rate
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from bagnoise.compare.samples import Track
-    from bagnoise.fit.estimate import Estimate
+    Score = Callable[[Sequence[int | None], int | None], float]
     from bagnoise.fit.scene import TrackScene
 
 LEAST_SHARE = 0.98  # of the messages must fit a timer of phase 0
 EVERY = 0.75  # share of the truth's messages, from which on there is no timer between
 AGES_MS = 500
+VERTEX_STEP_NS = 10_000_000
+BLOCKS = 10  # stretches of time that a delay is searched in
+LEAST_BLOCKS = 3
 MOST_TICKS = 8  # by which a delay may be longer than the interval of the timer
 
 
@@ -43,6 +46,7 @@ class Timing:
         delays: of delivery.
         stamped: messages carry header stamps.
         repeat: for each message whether it repeats the one before.
+        measured_hz: of the measurements, where a timer repeats them.
         fresh_noise: repeats of one stamp differ, so noise is drawn after the timer.
         notes: what to tell.
     """
@@ -55,6 +59,7 @@ class Timing:
     repeat: list[bool]
     phase_s: float = 0.0
     fresh_noise: bool = False
+    measured_hz: Estimate | None = None
     notes: list[str] = field(default_factory=list)
 
 
@@ -71,9 +76,7 @@ def find_repeats(real: Track) -> tuple[list[bool], bool]:
     return repeat, fresh
 
 
-def track_timing(
-    scene: TrackScene, real: Track, score: Callable[[Sequence[int | None]], float]
-) -> Timing:
+def track_timing(scene: TrackScene, real: Track, score: Score) -> Timing:
     """Find the times of messages that show a track from the car's pose."""
     repeat, fresh = find_repeats(real)
     stamped = any(real.stamp_ns)
@@ -85,42 +88,72 @@ def track_timing(
     shown: list[int | None] = [stamp or None for stamp in real.stamp_ns]
     bases = [(scene.clock.to_log(real.stamp_ns[n]), real.log_ns[n]) for n in first]
     timing = Timing(shown, hz, False, delays(bases), True, repeat, fresh_noise=fresh)
-    if any(repeat):
-        timing.notes.append(
-            f"{sum(repeat)} messages repeat the one before: they count once, and the rate is that "
-            "of new measurements"
-        )
+    if any(repeat) or fresh:
+        _republished(timing, scene, real)
     return timing
+
+
+def _republished(timing: Timing, scene: TrackScene, real: Track) -> None:
+    """Tell the timer that repeats measurements from the measurements' own rate."""
+    timing.measured_hz = timing.hz
+    stamps = sorted({stamp for stamp in real.stamp_ns if stamp})
+    moments = Track(real.topic, [scene.clock.to_log(stamp) for stamp in stamps], stamps)
+    place = {stamp: n for n, stamp in enumerate(stamps)}
+    known = [(n, place[stamp]) for n, stamp in enumerate(real.stamp_ns) if stamp]
+    timing.notes.append(
+        f"{sum(timing.repeat)} messages repeat the one before: they count once, and a timer is "
+        "fitted behind the measurements"
+    )
+    _with_timer(timing, moments, real, known)
 
 
 def _unstamped_track(
     scene: TrackScene,
     real: Track,
-    score: Callable[[Sequence[int | None]], float],
+    score: Score,
     repeat: list[bool],
 ) -> Timing:
     def at(age_ns: int) -> list[int | None]:
         return [scene.clock.from_log(log_ns - age_ns) for log_ns in real.log_ns]
 
     ages = [nanoseconds(ms / 1000) for ms in range(0, AGES_MS, 10)]
-    coarse = min(ages, key=lambda age: score(at(age)))
-    fine = [coarse + nanoseconds(ms / 1000) for ms in range(-10, 11)]
-    best = min((age for age in fine if age >= 0), key=lambda age: score(at(age)))
+    coarse = min(ages, key=lambda age: score(at(age), None))
+    best, half_ns = _vertex(coarse, lambda age_ns, block: score(at(age_ns), block))
     new = [log for log, is_repeat in zip(real.log_ns, repeat, strict=True) if not is_repeat]
     why = (
-        f"no header stamps: positions fit the truth best {best / 1e6:.0f} ms before delivery, "
+        f"no header stamps: positions fit the truth best {best / 1e6:.1f} ms before delivery, "
         "by the car's motion; its deviation cannot be told"
     )
     hz = rate(new)
-    late = delays([(log_ns - best, log_ns) for log_ns in real.log_ns])
-    timing = Timing(at(best), hz, False, replace(late, std_s=None, why=why), False, repeat)
+    low, high = max(0.0, (best - half_ns) / SECOND_NS), (best + half_ns) / SECOND_NS
+    mean = Estimate("mean_s", best / SECOND_NS, low, high, len(new))
+    timing = Timing(at(best), hz, False, Delays(mean, None, why), False, repeat)
     timing.notes.append(why)
     return timing
 
 
-def cones_timing(
-    truth: Track, real: Track, score: Callable[[Sequence[int | None]], float]
-) -> Timing:
+def _vertex(near_ns: int, score: Callable[[int, int], float]) -> tuple[int, int]:
+    """Return the delay at the vertex of the mean square distance by delay, and half its interval.
+
+    Each of `BLOCKS` stretches of time has a vertex of its own; the interval is that of their mean.
+    """
+    offsets = np.array([-2, -1, 0, 1, 2])
+    found = []
+    for block in range(BLOCKS):
+        squares = [score(near_ns + int(k) * VERTEX_STEP_NS, block) ** 2 for k in offsets]
+        if not np.isfinite(squares).all():
+            continue
+        curve, slope, _ = np.polyfit(offsets, squares, 2)
+        if curve > 0:
+            found.append(float(np.clip(-slope / (2 * curve), -2, 2)))
+    if len(found) < LEAST_BLOCKS:
+        return near_ns, nanoseconds(AGES_MS / 1000)
+    shift, n = float(np.mean(found)), len(found)
+    half = t_quantile(n - 1) * float(np.std(found, ddof=1)) / n**0.5
+    return max(0, near_ns + round(shift * VERTEX_STEP_NS)), round(half * VERTEX_STEP_NS)
+
+
+def cones_timing(truth: Track, real: Track, score: Score) -> Timing:
     """Find the times of messages that show messages of a topic of true cones."""
     repeat, fresh = find_repeats(real)
     stamped = any(real.stamp_ns) and any(truth.stamp_ns)
@@ -198,7 +231,9 @@ def _with_phase(
         (origin + round(start_ns + k * period_ns), log)
         for k, log in zip(number.tolist(), logs, strict=True)
     ]
-    timing.phase_s = ((origin + round(start_ns)) % round(period_ns)) / SECOND_NS
+    timer, first_ns = Rate(hz=timing.hz.value), origin + round(start_ns)
+    last_tick = timer.first_tick_from(first_ns + 1) - 1  # exact, where k / hz in floats is not
+    timing.phase_s = (first_ns - timer.tick_ns(last_tick)) / SECOND_NS
     found = delays(bases)
     if found.mean_s is not None:
         mean = found.mean_s
@@ -214,7 +249,7 @@ def _with_phase(
 def _unstamped_cones(
     truth: Track,
     real: Track,
-    score: Callable[[Sequence[int | None]], float],
+    score: Score,
     repeat: list[bool],
 ) -> Timing:
     """Search the delay by the fit of the positions, first with a timer of phase 0."""
@@ -230,11 +265,11 @@ def _unstamped_cones(
     step_ns = max(nanoseconds(0.001), typical_ns(truth.log_ns) // 8)
     ages = range(0, nanoseconds(AGES_MS / 1000), step_ns)
     by_age = [[log_ns - age for log_ns in real.log_ns] for age in ages]
-    best_ticks = min(by_ticks, key=lambda times: score(latest(times)))
-    scores = [score(latest(times)) for times in by_age]
+    best_ticks = min(by_ticks, key=lambda times: score(latest(times), None))
+    scores = [score(latest(times), None) for times in by_age]
     best_age = min(scores)
     note = "no header stamps: the delay is that at which positions fit the truth best"
-    if score(latest(best_ticks)) <= 1.02 * best_age:
+    if score(latest(best_ticks), None) <= 1.02 * best_age:
         bases = list(zip(best_ticks, real.log_ns, strict=True))
         note += "; the timer's ticks are taken at multiples of 1/hz since the epoch (phase 0)"
         return Timing(latest(best_ticks), hz, True, delays(bases), False, repeat, notes=[note])
