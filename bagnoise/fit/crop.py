@@ -24,43 +24,61 @@ if TYPE_CHECKING:
 BETTER = 3.0  # log likelihood that a cut must explain more than the limit, or than none
 BIN_M = 1.0
 REACH = 6.0  # deviations
+FEW = 10
 NEAR = 30  # detections next to the cut that tell how dense they are
 STRAY = 1e-3
 
 
 def find_crop(
-    rows: Sightings, inside: NDArray[np.bool_], limit_m: float | None
+    rows: Sightings, mine: NDArray[np.bool_], inside: NDArray[np.bool_], limited: NDArray[np.bool_]
 ) -> tuple[Estimate | None, float]:
-    """Return the cut of measured x, or None where a limit of the view, or nothing, explains more.
+    """Return the cut of measured x, or None where limits of the view, or nothing, explain more.
 
-    The second value is how far errors blur the limit (m), where a cut explains it as well; else 0.
+    The second value is how far errors blur such a limit (m), where a cut explains it as well; 0 if
+    it does not.
 
     Args:
         rows: all sightings, n.
-        inside: (n,) clear true cones within the limits of the view other than that on x.
-        limit_m: the limit on the true x that was found, None without one.
+        mine: (n,) clear true cones.
+        inside: (n,) those within the limits that no cut could explain.
+        limited: (n,) those within all limits.
     """
-    single = inside & (rows.count == 1)
+    single = mine & inside & (rows.count == 1)
     x = rows.seen_frame_xyz[single, 0]
     if len(x) <= NEAR:
         return None, 0.0
     cut = float(x.min())
     std = _std_along_x(rows, single)
-    near = inside & (np.abs(rows.frame_xyz[:, 0] - cut) < REACH * std)
-    away = inside & (rows.frame_xyz[:, 0] > cut + REACH * std)
-    if not near.any() or not away.any():
+    there = mine & inside
+    near = there & (np.abs(rows.frame_xyz[:, 0] - cut) < REACH * std)
+    if not near.any():
         return None, 0.0
-    p = min(max(float(rows.matched[away].mean()), STRAY), 1 - STRAY)
-    true_x, hit = rows.frame_xyz[near, 0], rows.matched[near]
-    kept = [normal_cdf(z) for z in ((true_x - cut) / std[near]).tolist()]
-    by_cut = np.clip(p * np.array(kept), STRAY, 1 - STRAY)
-    by_limit = np.where(true_x >= (-np.inf if limit_m is None else limit_m), p, STRAY)
+    p = _chance(rows, there, there & (rows.frame_xyz[:, 0] > cut + REACH * std))[near]
+    z = (rows.frame_xyz[near, 0] - cut) / std[near]
+    by_cut = np.clip(p * np.array([normal_cdf(v) for v in z.tolist()]), STRAY, 1 - STRAY)
+    by_limit = np.where(limited[near], p, STRAY)
+    hit = rows.matched[near]
     gain = _log_likelihood(by_cut, hit) - _log_likelihood(by_limit, hit)
     if gain < BETTER:
         return None, float(np.median(std[near])) if gain > -BETTER else 0.0
     reach = float(np.sort(x)[NEAR]) - cut
     gap = -math.log(1 - LEVEL) * reach / NEAR
     return Estimate("min_x_m", cut - reach / NEAR / 2, cut - gap, cut, NEAR), 0.0
+
+
+def _chance(
+    rows: Sightings, there: NDArray[np.bool_], away: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    """Return the chance of a hit where no cut is near, (n,), by range: of those away if enough."""
+    bins = (rows.range_m // BIN_M).astype(int)
+    chance = np.full(len(bins), STRAY)
+    for number in np.unique(bins[there]).tolist():
+        here = bins == number
+        some = rows.matched[here & away]
+        if len(some) < FEW:
+            some = rows.matched[here & there]
+        chance[here] = float(some.mean())
+    return np.asarray(np.clip(chance, STRAY, 1 - STRAY))
 
 
 def _log_likelihood(chance: NDArray[np.float64], hit: NDArray[np.bool_]) -> float:

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 ENOUGH = 15.0  # log likelihood that a limit must explain
-LOCAL = 200  # true cones inside a limit that tell the chance there
+PASSES = 2
+BIN_M = 2.5
+FEW = 20  # looks that tell the chance of a range bin
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ def find_limits(
     """Find the limits of a view.
 
     Args:
-        axes: name -> value of each true cone, (n,).
+        axes: name -> value of each true cone, (n,); ``range_m`` is one of them.
         lower: axes that may have a lower limit, too.
         hit: (n,) whether it was seen.
         stray: chance of a hit outside.
@@ -65,8 +67,9 @@ def find_limits(
         inside &= axes[name] <= edge if upper else axes[name] >= edge
     chosen = _needed(axes, chosen, hit, stray)
     inside = _without(axes, chosen, None)
+    chance = _chances(axes["range_m"], hit, inside)
     limits = [
-        _limit(name, upper, axes[name], hit, _without(axes, chosen, (name, upper)), edge)
+        _limit(name, upper, axes[name], hit, chance, _without(axes, chosen, (name, upper)), edge)
         for (name, upper), edge in chosen.items()
     ]
     return limits, inside
@@ -91,22 +94,43 @@ def _needed(
     hit: NDArray[np.bool_],
     stray: float,
 ) -> dict[tuple[str, bool], float]:
-    """Leave out limits that the others, taken later, explain as well; move the rest to their best.
+    """Leave out limits that the rest explain as well once they may move; the least needed first.
 
-    One after the other, the least needed first.
+    The first limits are taken while much that is outside the view still counts as inside, so they
+    may be too tight, and two of them may hold each other there.
     """
+    chosen, best = _settled(axes, chosen, hit, stray)
     while chosen:
-        gains = {}
-        for key in chosen:
-            rest = _without(axes, chosen, key)
-            gain, edge = _best(axes[key[0]][rest], hit[rest], stray, upper=key[1])
-            gains[key] = gain
-            chosen[key] = edge
-        least = min(gains, key=lambda key: gains[key])
-        if gains[least] >= ENOUGH:
+        trials = {
+            key: _settled(axes, {k: v for k, v in chosen.items() if k != key}, hit, stray)
+            for key in chosen
+        }
+        least = max(trials, key=lambda key: trials[key][1])
+        if trials[least][1] < best - ENOUGH:
             break
-        del chosen[least]
+        chosen, best = trials[least]
     return chosen
+
+
+def _settled(
+    axes: Mapping[str, NDArray[np.float64]],
+    chosen: dict[tuple[str, bool], float],
+    hit: NDArray[np.bool_],
+    stray: float,
+) -> tuple[dict[tuple[str, bool], float], float]:
+    """Move each limit to its best place, given the others; return them and the log likelihood."""
+    moved = dict(chosen)
+    for _ in range(PASSES):
+        for key in moved:
+            rest = _without(axes, moved, key)
+            if hit[rest].any():
+                _, moved[key] = _best(axes[key[0]][rest], hit[rest], stray, upper=key[1])
+    inside = _without(axes, moved, None)
+    n, hits = int(inside.sum()), float(hit[inside].sum())
+    out_hits = float(hit.sum()) - hits
+    out_missed = len(hit) - n - out_hits
+    within = float(_binomial(np.array([hits]), np.array([max(n, 1)]))[0])
+    return moved, within + out_hits * math.log(stray) + out_missed * math.log1p(-stray)
 
 
 def _best(
@@ -142,21 +166,37 @@ def _limit(
     upper: bool,  # noqa: FBT001
     value: NDArray[np.float64],
     hit: NDArray[np.bool_],
+    chance: NDArray[np.float64],
     inside: NDArray[np.bool_],
     edge: float,
 ) -> Limit:
     """Say how far beyond the last hit the limit may lie: where so many misses would be chance."""
     sign = 1.0 if upper else -1.0
-    v, h = sign * value[inside], hit[inside]
+    v, h, p = sign * value[inside], hit[inside], chance[inside]
     order = np.argsort(v, kind="stable")
-    v, h = v[order], h[order]
+    v, h, p = v[order], h[order], p[order]
     last = int(np.searchsorted(v, sign * edge, side="right"))
-    near = h[max(0, last - LOCAL) : last]
-    p = min(max(float(near.mean()) if len(near) else 1.0, 1e-3), 1 - 1e-9)
     beyond = v[last:]
-    needed = max(1, math.ceil(math.log(1 - LEVEL) / math.log1p(-p)))
-    high = float(beyond[min(needed, len(beyond)) - 1]) if len(beyond) else sign * edge
+    surely = -np.log1p(-p[last:]).cumsum() >= -math.log(1 - LEVEL)
     first = float(beyond[0]) if len(beyond) else sign * edge
+    high = float(beyond[int(surely.argmax())]) if surely.any() else _last(beyond, sign * edge)
     least, most = sorted((edge, sign * high))
     middle = sign * (sign * edge + first) / 2
-    return Limit(name, upper, Estimate(name, middle, least, most, len(near)))
+    return Limit(name, upper, Estimate(name, middle, least, most, int(h[:last].sum())))
+
+
+def _last(beyond: NDArray[np.float64], edge: float) -> float:
+    return float(beyond[-1]) if len(beyond) else edge
+
+
+def _chances(
+    range_m: NDArray[np.float64], hit: NDArray[np.bool_], inside: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    """Return the chance of a hit by range, (n,), as those inside tell."""
+    bins = (range_m // BIN_M).astype(int)
+    farthest = int(bins[inside].max(initial=0))
+    hits = np.bincount(bins[inside & hit], minlength=farthest + 1)
+    trials = np.bincount(bins[inside], minlength=farthest + 1)
+    every = float(hits.sum() / max(trials.sum(), 1))
+    chance = np.where(trials >= FEW, hits / np.maximum(trials, 1), every)
+    return np.asarray(np.clip(chance[np.minimum(bins, farthest)], 1e-3, 1 - 1e-9))

@@ -40,6 +40,7 @@ class TrackScene:
     Attributes:
         step: how the recipe will say it.
         clock: between log time and the stamps of the pose topic.
+        jitter_ns: deviation of that topic's own delay, by which this clock is unsure.
     """
 
     topic: str
@@ -47,6 +48,7 @@ class TrackScene:
     step: FromTrack
     context: Context
     clock: Clock
+    jitter_ns: int
     is_track: bool = True
 
     def at(self, stamp_ns: int, log_ns: int) -> Cones | None:
@@ -67,7 +69,8 @@ def track_scene(topic: str, track: Track, pose_topic: str, context: Context) -> 
     logs, stamps = context.pose_times(pose_topic)
     order = np.argsort(logs, kind="stable")
     clock = header_clock(list(zip(logs[order].tolist(), stamps[order].tolist(), strict=True)))
-    return TrackScene(topic, track, FromTrack(pose_topic=pose_topic), context, clock)
+    jitter_ns = round(float(np.std(logs - stamps)))
+    return TrackScene(topic, track, FromTrack(pose_topic=pose_topic), context, clock, jitter_ns)
 
 
 @dataclass

@@ -15,7 +15,7 @@ import numpy as np
 from bagnoise.compare.samples import Track, shown_messages, typical_ns
 from bagnoise.fit.delivery import Delays, delays
 from bagnoise.fit.estimate import Estimate, t_quantile
-from bagnoise.fit.rhythm import beats, rate
+from bagnoise.fit.rhythm import beats, rate, shortest_within
 from bagnoise.steps.clock import SECOND_NS, nanoseconds
 from bagnoise.steps.timing import Rate
 
@@ -125,6 +125,7 @@ def _unstamped_track(
         "by the car's motion; its deviation cannot be told"
     )
     hz = rate(new)
+    half_ns += scene.jitter_ns
     low, high = max(0.0, (best - half_ns) / SECOND_NS), (best + half_ns) / SECOND_NS
     mean = Estimate("mean_s", best / SECOND_NS, low, high, len(new))
     timing = Timing(at(best), hz, False, Delays(mean, None, why), False, repeat)
@@ -180,16 +181,20 @@ def _with_timer(
 ) -> None:
     """Find the ticks of a timer that publishes the latest message of the truth."""
     timing.by_timer = True
-    timing.hz = rate([real.log_ns[n] for n, _ in known])
-    ticks = _ticks_of_phase_0(Rate(hz=timing.hz.value), truth, known)
-    if ticks is not None and all(
-        t <= real.log_ns[n] for t, (n, _) in zip(ticks, known, strict=True)
-    ):
-        timing.delays = delays(
-            [(t, real.log_ns[n]) for t, (n, _) in zip(ticks, known, strict=True)]
-        )
-        timing.notes.append("the timer's ticks are at multiples of 1/hz since the epoch (phase 0)")
-        return
+    found = rate([real.log_ns[n] for n, _ in known])
+    timing.hz = found
+    wide = shortest_within(found.low - found.half_width, found.high + found.half_width)
+    for hz in dict.fromkeys((found.value, wide)):
+        ticks = _ticks_of_phase_0(Rate(hz=hz), truth, known)
+        if ticks is None:
+            continue
+        bases = [(t, real.log_ns[n]) for t, (n, _) in zip(ticks, known, strict=True)]
+        if all(tick <= log_ns for tick, log_ns in bases):
+            low, high = min(found.low, hz), max(found.high, hz)
+            timing.hz = replace(found, value=hz, low=low, high=high)
+            timing.delays = delays(bases)
+            timing.notes.append("the timer ticks at multiples of 1/hz since the epoch (phase 0)")
+            return
     _with_phase(timing, truth, real, known)
 
 

@@ -31,6 +31,7 @@ SEEN_AT_ALL = 0.05  # of the most seen class's share: below it a class is never 
 LEAST_OF_CLASS = 50
 ROUNDS = 3
 EDGE_SIGMAS = 5.0
+HALF_TURN_DEG = 180.0
 STRAY_LIMITS = (1e-3, 0.2)
 
 
@@ -83,17 +84,15 @@ def fit_topic(topic: str, timing: Timing, rows: Sightings, bins_m: Sequence[floa
     kept = _kept_classes(rows)
     mine = rows.clear & np.isin(rows.color, kept)
     limits, in_view = _limits(rows, mine)
-    others = [limit for limit in limits if (limit.axis, limit.upper) != ("x_m", False)]
-    behind = next((k.estimate.value for k in limits if k not in others), None)
-    crop, blur_m = find_crop(rows, mine & _inside(rows, others), behind)
-    if crop is not None:  # a limit on the true x was but its shadow
+    others = [limit for limit in limits if not _may_be_cut(limit)]
+    crop, blur_m = find_crop(rows, mine, _inside(rows, others), in_view)
+    if crop is not None:
         limits = others
-        in_view = mine & _inside(rows, limits)
-        clear_of_edge = rows.frame_xyz[:, 0] > crop.value + _erode_m(rows, mine)
-        usable = in_view & clear_of_edge
+        away = rows.frame_xyz[:, 0] > crop.value + _erode_m(rows, mine)
+        usable = mine & _inside(rows, limits) & away
     else:
         usable = mine & in_view
-        limits = [_blurred(k, blur_m) if k not in others else k for k in limits]
+        limits = [_blurred(k, blur_m) if k.axis == "x_m" and not k.upper else k for k in limits]
     view = _view(rows, limits, usable)
     color_limits, colored = _color_limits(rows, usable)
     shown_color = np.where(colored, rows.color, np.int8(ConeClass.UNKNOWN)).astype(np.int8)
@@ -183,6 +182,12 @@ def _inside(rows: Sightings, limits: Sequence[Limit]) -> NDArray[np.bool_]:
         value, edge = axes[limit.axis], limit.estimate.value
         every &= value <= edge if limit.upper else value >= edge
     return every
+
+
+def _may_be_cut(limit: Limit) -> bool:
+    """Whether a limit may be but the shadow of a cut of measured x."""
+    behind = limit.axis == "horizontal_deg" and limit.estimate.value > HALF_TURN_DEG
+    return behind or (limit.axis == "x_m" and not limit.upper)
 
 
 def _blurred(limit: Limit, blur_m: float) -> Limit:

@@ -29,7 +29,8 @@ _FLOOR_M = 1e-9
 def inside_gate(gate_m: float, mean_m: NDArray[np.float64], std_m: NDArray[np.float64]) -> float:
     """Return q: the chance that N(mean, std^2) in two dimensions, (2,) each, is within the gate.
 
-    Integrates the density along times the chance across, by Gauss and Legendre.
+    Integrates the density along times the chance across, by Gauss and Legendre over the angle
+    whose sine is the place along (so that the ends of the chord are smooth).
     """
     if gate_m > _REACH * float(std_m.max()) + float(np.abs(mean_m).max()):
         return 1.0
@@ -38,8 +39,9 @@ def inside_gate(gate_m: float, mean_m: NDArray[np.float64], std_m: NDArray[np.fl
     if high <= low:
         return 1e-300
     nodes, weights = _legendre()
-    x = (low + high) / 2 + (high - low) / 2 * nodes
-    chord = np.sqrt(np.maximum(gate_m**2 - x**2, 0))
+    first, last = math.asin(low / gate_m), math.asin(high / gate_m)
+    angle = (first + last) / 2 + (last - first) / 2 * nodes
+    x, chord = gate_m * np.sin(angle), gate_m * np.cos(angle)
     z = (x - mean_m[0]) / std_m[0]
     density = np.exp(-0.5 * z**2) / (std_m[0] * math.sqrt(2 * math.pi))
     scale = _SQRT2 * std_m[1]
@@ -47,7 +49,7 @@ def inside_gate(gate_m: float, mean_m: NDArray[np.float64], std_m: NDArray[np.fl
         0.5 * (math.erf((c - mean_m[1]) / scale) - math.erf((-c - mean_m[1]) / scale))
         for c in chord.tolist()
     ]
-    return max(float((weights * density * across).sum() * (high - low) / 2), 1e-300)
+    return max(float((weights * density * across * chord).sum() * (last - first) / 2), 1e-300)
 
 
 @lru_cache(maxsize=1)
