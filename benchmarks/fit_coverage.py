@@ -160,6 +160,8 @@ def main() -> int:
             rows += found
             missed = sum(not row.covered for row in found)
             print(f"{preset} seed {seed}: {missed} of {len(found)} not covered", file=sys.stderr)
+            if asked.write and seed == asked.seeds:  # so that a run that is cut short leaves some
+                asked.write.write_text(table(rows, asked.seeds)[0] + "\n", "utf-8")
     text, failed = table(rows, asked.seeds)
     failed += controls(rows)
     print(text)

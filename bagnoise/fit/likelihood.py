@@ -63,7 +63,17 @@ def maximize(
         if gained < _DONE:
             break
     scores = _scores(log_likelihood, at)
-    inverse = np.linalg.inv(_curvature(log_likelihood, at, scores))
+    return sandwich(at, _curvature(log_likelihood, at, scores), scores, clusters)
+
+
+def sandwich(
+    at: NDArray[np.float64],
+    curvature: NDArray[np.float64],
+    scores: NDArray[np.float64],
+    clusters: NDArray[np.intp] | None,
+) -> Maximum:
+    """Return a maximum (k,) with its covariance, of minus the Hessian (k, k) and scores (n, k)."""
+    inverse = np.linalg.inv(curvature)
     grouped = scores if clusters is None else _sums(scores, clusters)
     groups, k = grouped.shape
     correction = groups / max(groups - 1, 1)

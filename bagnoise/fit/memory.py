@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 ALPHA = 1e-3
 GRID = 200
+LEAST_STD_M = 1e-9
 SENSOR_SHARE = 0.5
 
 
@@ -66,6 +67,8 @@ def memory(
     none = np.zeros(0)
     if (who == NOBODY).any():
         return Memory(False, None, None, (0, 0), "cone", none, none, "cones cannot be told apart")
+    if not (std_m > LEAST_STD_M).all():
+        return Memory(False, None, None, (0, 0), "cone", none, none, "there are no errors")
     z = error_m / std_m
     lags = lag_sums(who, shot, time_s, z)
     if lags is None:

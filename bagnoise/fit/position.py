@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from bagnoise.fit.sightings import Sightings
 
 EVENLY = 7  # ranges within a bin
+LEAST_STD_M = 1e-9
 LEAST = 60  # errors that a bin needs
 NAMES = ("range", "across")
 
@@ -71,15 +72,15 @@ class PositionErrors:
         Within a bin the deviation may be one, or grow from its neighbours' to its own.
         """
         middles = np.array([float(np.median(rows.range_m[r])) for r in self.rows])
+        log_std = {
+            name: np.log([max(e.value, LEAST_STD_M) for e in self.std[name]]) for name in NAMES
+        }
         found = []
         for number, members in enumerate(self.rows):
             range_m = np.quantile(rows.range_m[members], np.linspace(0.05, 0.95, EVENLY))
             chances = []
             for r in range_m.tolist():
-                logs = [
-                    float(np.interp(r, middles, np.log([e.value for e in self.std[name]])))
-                    for name in NAMES
-                ]
+                logs = [float(np.interp(r, middles, log_std[name])) for name in NAMES]
                 chances.append(inside_gate(rows.gate_m, np.zeros(2), np.exp(logs)))
             found.append(abs(float(np.mean(chances)) - float(self.inside[number])))
         return np.array(found)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bagnoise.fit.likelihood import Maximum, maximize
+from bagnoise.fit.likelihood import Maximum, maximize, sandwich
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -77,6 +77,8 @@ def fit_errors(
         and the scale s, (2,), in metres.
     """
     scale = np.maximum(1.4826 * np.median(np.abs(error_m), axis=0), _FLOOR_M)
+    if stray == 0 and _is_wide(error_m, gate_m):
+        return _plain(error_m, scale, clusters), scale
     even = stray / (math.pi * gate_m**2)
 
     def log_likelihood(at: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -91,3 +93,23 @@ def fit_errors(
 
     found = maximize(log_likelihood, np.zeros(4), clusters)
     return found, scale
+
+
+def _is_wide(error_m: NDArray[np.float64], gate_m: float) -> bool:
+    """Whether the gate is so wide that it cuts nothing."""
+    reach = _REACH * float(error_m.std(axis=0).max()) + float(np.abs(error_m.mean(axis=0)).max())
+    return gate_m > reach
+
+
+def _plain(
+    error_m: NDArray[np.float64], scale: NDArray[np.float64], clusters: NDArray[np.intp] | None
+) -> Maximum:
+    """Return the maximum where nothing is cut, which is that of a normal: mean and deviation."""
+    mean, std = error_m.mean(axis=0), np.maximum(error_m.std(axis=0), _FLOOR_M)
+    z = (error_m - mean) / std
+    scores = np.column_stack([z * scale / std, z**2 - 1])
+    n = len(error_m)
+    curvature = np.diag(np.concatenate([n * (scale / std) ** 2, [2.0 * n, 2.0 * n]]))
+    return sandwich(
+        np.concatenate([mean / scale, np.log(std / scale)]), curvature, scores, clusters
+    )

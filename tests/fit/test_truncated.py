@@ -67,3 +67,13 @@ def test_clusters_widen_the_interval() -> None:
     # the mean of a group has (0.1^2 + 0.05^2 / 20) instead of (0.1^2 + 0.05^2) / 20
     assert ratio == pytest.approx(math.sqrt(20 * (0.01 + 0.0025 / 20) / 0.0125), rel=0.2)
     assert abs(grouped.at[0]) * scale[0] <= Z * math.sqrt(grouped.covariance[0, 0]) * scale[0]
+
+
+def test_a_gate_that_cuts_nothing_gives_the_plain_mean_and_deviation() -> None:
+    error = np.random.default_rng(6).standard_normal((500, 2)) * (0.1, 0.02) + (0.01, 0)
+    wide, scale = fit_errors(error, 2.0, 0.0)
+    assert wide.at[:2] * scale == pytest.approx(error.mean(axis=0))
+    assert np.exp(wide.at[2:]) * scale == pytest.approx(error.std(axis=0))
+    narrow, _ = fit_errors(error, 0.79, 0.0)  # the general way, where next to nothing is cut
+    assert narrow.at == pytest.approx(wide.at, abs=1e-4)
+    assert narrow.covariance == pytest.approx(wide.covariance, rel=1e-2, abs=1e-7)
