@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from bagnoise.bags.model import Bag, Channel
 
-NO_COLORS = {"sensor_msgs/msg/PointCloud", "visualization_msgs/msg/MarkerArray"}  # for the eye
+FOR_THE_EYE = {"sensor_msgs/msg/PointCloud", "visualization_msgs/msg/MarkerArray"}
 
 
 def cone_topics(bag: Bag, options: Mapping[str, Any] | None = None) -> list[str]:
@@ -64,6 +64,8 @@ def real_topics(
 ) -> list[str]:
     """Return the topics to fit: those asked for, or all of cones that the truth does not have.
 
+    Topics of types that are made for the eye count only where there is no other.
+
     Raises:
         UsageError: one is not there or holds no cones, or there is none.
     """
@@ -75,8 +77,8 @@ def real_topics(
     if asked:
         return list(dict.fromkeys(asked))
     there = {channel.topic for channel in truth.channels}
-    plain = {t for t in able if type_of(bag, t) not in NO_COLORS}
-    found = [topic for topic in able if topic not in there and topic in plain]
+    new = [topic for topic in able if topic not in there]
+    found = [topic for topic in new if type_of(bag, topic) not in FOR_THE_EYE] or new
     if not found:
         msg = (
             f"{bag.path}: no topic of cones that {truth.path} does not have, too; {_listed(able)}; "
