@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from bagnoise.fit.detection import main_class
 from bagnoise.fit.position import bin_at
-from bagnoise.fit.presence import main_class
 from bagnoise.messages.payload import ConeClass, Cones, source_rows
 from bagnoise.steps.base import Moment
 from bagnoise.steps.color import Color

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from bagnoise.bags.model import Bag
     from bagnoise.compare.samples import Track
-    from bagnoise.fit.timing import Timing
+    from bagnoise.fit.times import Timing
     from bagnoise.fit.topic import TopicFit
     from bagnoise.messages.payload import Cones
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -86,9 +86,15 @@ class ConesScene:
     context: Context
     pose_topic: str | None
     is_track: bool = False
+    _named: dict[int, Cones] = field(default_factory=dict)
 
     def at(self, number: int) -> Cones:
         """Return the cones of a message, with ids of the physical cones where they can be had."""
+        if number not in self._named:
+            self._named[number] = self._with_ids(number)
+        return self._named[number]
+
+    def _with_ids(self, number: int) -> Cones:
         cones: Cones = with_truth(self.track.payloads[number])
         if cones.ids is None and self.pose_topic is not None and cones.truth is not None:
             stamp_ns = cones.stamp_ns or self.track.log_ns[number]
@@ -96,7 +102,7 @@ class ConesScene:
                 mapped = map_from_frame(self.pose_topic, cones.frame_id, stamp_ns, self.context)
             except ContextError:
                 return cones
-            return _named(cones, cells(cones.truth, mapped))
+            return replace(cones, ids=cells(cones.truth, mapped), truth=None)
         return cones
 
     def spacing_m(self) -> NDArray[np.float64]:
@@ -104,10 +110,6 @@ class ConesScene:
         some = self.track.payloads[:: max(1, len(self.track) // 50)]
         found = [spacing_m(cones) for cones in some if len(cones) > 1]
         return np.concatenate(found) if found else np.zeros(0)
-
-
-def _named(cones: Cones, ids: NDArray[np.int64]) -> Cones:
-    return replace(cones, ids=ids, truth=None)
 
 
 def spacing_m(cones: Cones) -> NDArray[np.float64]:

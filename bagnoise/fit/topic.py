@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bagnoise.errors import BagnoiseError
-from bagnoise.fit.confusion import STRIPPED, Confusion, confusion
-from bagnoise.fit.crop import find_crop
-from bagnoise.fit.edges import Limit, find_limits
-from bagnoise.fit.estimate import Estimate, quantile
+from bagnoise.fit.confusion import Confusion, confusion
+from bagnoise.fit.detection import Detection, detection
 from bagnoise.fit.memory import Memory, memory
 from bagnoise.fit.misses import Misses, lasting_misses
 from bagnoise.fit.position import NAMES, PositionErrors, bin_at, position_errors, range_bins
-from bagnoise.fit.presence import Detection, Strays, View, detection, free_area, strays
+from bagnoise.fit.seen import color_limits, find_seen
+from bagnoise.fit.strays import Strays, View, free_area, strays
 from bagnoise.messages.payload import ConeClass
 
 if TYPE_CHECKING:
@@ -23,16 +22,15 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from bagnoise.fit.edges import Limit
+    from bagnoise.fit.estimate import Estimate
     from bagnoise.fit.sightings import Sightings
-    from bagnoise.fit.timing import Timing
+    from bagnoise.fit.times import Timing
 
 LEAST_MATCHES = 100
 SEEN_AT_ALL = 0.05  # of the most seen class's share: below it a class is never seen
 LEAST_OF_CLASS = 50
 ROUNDS = 3
-EDGE_SIGMAS = 5.0
-HALF_TURN_DEG = 180.0
-STRAY_LIMITS = (1e-3, 0.2)
 
 
 @dataclass
@@ -83,27 +81,20 @@ def fit_topic(topic: str, timing: Timing, rows: Sightings, bins_m: Sequence[floa
         raise BagnoiseError(_too_few(topic, rows, matches))
     kept = _kept_classes(rows)
     mine = rows.clear & np.isin(rows.color, kept)
-    limits, in_view = _limits(rows, mine)
-    others = [limit for limit in limits if not _may_be_cut(limit)]
-    crop, blur_m = find_crop(rows, mine, _inside(rows, others), in_view)
-    if crop is not None:
-        limits = others
-        away = rows.frame_xyz[:, 0] > crop.value + _erode_m(rows, mine)
-        usable = mine & _inside(rows, limits) & away
-    else:
-        usable = mine & in_view
-        limits = [_blurred(k, blur_m) if k.axis == "x_m" and not k.upper else k for k in limits]
-    view = _view(rows, limits, usable)
-    color_limits, colored = _color_limits(rows, usable)
-    shown_color = np.where(colored, rows.color, np.int8(ConeClass.UNKNOWN)).astype(np.int8)
+    seen = find_seen(rows, mine)
+    usable = seen.usable
     single = usable & (rows.count == 1)
+    if single.sum() < LEAST_MATCHES:
+        raise BagnoiseError(_too_few(topic, rows, int(single.sum())))
+    where_colored, colored = color_limits(rows, usable)
+    shown_color = np.where(colored, rows.color, np.int8(ConeClass.UNKNOWN)).astype(np.int8)
     edges = range_bins(rows.range_m[single], bins_m)
-    found = _settle(rows, usable, single, shown_color, edges, view)
+    found = _settle(rows, usable, single, shown_color, edges, seen.view)
     errors, chances, false, stray, lasting, missing = found
     weights = np.array([max(len(r), 1) for r in errors.rows])
     wrong = float(np.average(stray, weights=weights))
     colors = single & colored
-    seen = confusion(rows.color[colors], rows.seen_color[colors], wrong, false.colors)
+    classes = confusion(rows.color[colors], rows.seen_color[colors], wrong, false.colors)
     fit = TopicFit(
         topic,
         timing,
@@ -113,14 +104,14 @@ def fit_topic(topic: str, timing: Timing, rows: Sightings, bins_m: Sequence[floa
         colored,
         shown_color,
         kept,
-        limits,
-        crop,
+        seen.limits,
+        seen.crop,
         errors,
         chances,
         false,
-        view,
-        color_limits,
-        seen,
+        seen.view,
+        where_colored,
+        classes,
         lasting,
         missing,
         wrong,
@@ -145,94 +136,6 @@ def _kept_classes(rows: Sightings) -> list[int]:
     shares = {c: float(hits.mean()) for c, hits in seen.items() if len(hits)}
     best = max(shares.values())
     return [c for c, s in shares.items() if s > SEEN_AT_ALL * best or len(seen[c]) < LEAST_OF_CLASS]
-
-
-def _axes(rows: Sightings, mine: NDArray[np.bool_]) -> dict[str, NDArray[np.float64]]:
-    xyz = rows.xyz[mine]
-    planar = np.hypot(xyz[:, 0], xyz[:, 1])
-    axes = {
-        "range_m": rows.range_m[mine],
-        "horizontal_deg": 2 * np.abs(np.degrees(np.arctan2(xyz[:, 1], xyz[:, 0]))),
-        "x_m": rows.frame_xyz[mine, 0],
-        "y_m": rows.frame_xyz[mine, 1],
-    }
-    if rows.has_z:
-        axes["vertical_deg"] = 2 * np.abs(np.degrees(np.arctan2(xyz[:, 2], planar)))
-    return axes
-
-
-def _limits(rows: Sightings, mine: NDArray[np.bool_]) -> tuple[list[Limit], NDArray[np.bool_]]:
-    """Find the limits of the view, and which sightings are within it, (n,)."""
-    reach = float(rows.range_m[rows.matched & mine].max())
-    shots = max(1, len(rows.true_xy))
-    expected = int(rows.other_far.sum()) / shots * (rows.gate_m / max(reach, 1.0)) ** 2
-    stray = float(np.clip(2 * expected, *STRAY_LIMITS))
-    limits, inside = find_limits(
-        _axes(rows, mine), ("range_m", "x_m", "y_m"), rows.matched[mine], stray
-    )
-    whole = np.zeros(len(rows.color), bool)
-    whole[np.flatnonzero(mine)[inside]] = True
-    return limits, whole
-
-
-def _inside(rows: Sightings, limits: Sequence[Limit]) -> NDArray[np.bool_]:
-    every = np.ones(len(rows.color), bool)
-    axes = _axes(rows, every)
-    for limit in limits:
-        value, edge = axes[limit.axis], limit.estimate.value
-        every &= value <= edge if limit.upper else value >= edge
-    return every
-
-
-def _may_be_cut(limit: Limit) -> bool:
-    """Whether a limit may be but the shadow of a cut of measured x."""
-    behind = limit.axis == "horizontal_deg" and limit.estimate.value > HALF_TURN_DEG
-    return behind or (limit.axis == "x_m" and not limit.upper)
-
-
-def _blurred(limit: Limit, blur_m: float) -> Limit:
-    """Widen the interval of a limit that may be a cut of measured positions."""
-    if not blur_m:
-        return limit
-    e, half = limit.estimate, quantile() * blur_m
-    note = "or of measured positions, which cannot be told apart"
-    wide = replace(e, low=e.low - half, high=e.high + half, note=note)
-    return replace(limit, estimate=wide)
-
-
-def _erode_m(rows: Sightings, mine: NDArray[np.bool_]) -> float:
-    """Return how far from a cut of measured positions no error reaches it."""
-    some = mine & (rows.count == 1)
-    error = (rows.seen_frame_xyz - rows.frame_xyz)[some, 0]
-    return EDGE_SIGMAS * 1.4826 * float(np.median(np.abs(error - np.median(error))))
-
-
-def _view(rows: Sightings, limits: Sequence[Limit], usable: NDArray[np.bool_]) -> View:
-    """Return the sector that false positives are spread over."""
-    known = {(limit.axis, limit.upper): limit.estimate.value for limit in limits}
-    seen = usable & rows.matched
-    farthest = float(rows.range_m[seen].max())
-    bearing = 2 * float(np.abs(np.degrees(np.arctan2(rows.xyz[seen, 1], rows.xyz[seen, 0]))).max())
-    return View(
-        known.get(("range_m", False), 0.0),
-        known.get(("range_m", True), farthest),
-        min(known.get(("horizontal_deg", True), bearing), 360.0),
-    )
-
-
-def _color_limits(
-    rows: Sightings, usable: NDArray[np.bool_]
-) -> tuple[list[Limit], NDArray[np.bool_]]:
-    """Find beyond which range and bearing colors are lost, and which sightings are within, (n,)."""
-    every = np.ones(len(rows.color), bool)
-    some = usable & (rows.count == 1) & (rows.color != ConeClass.UNKNOWN)
-    known = rows.seen_color[some] != ConeClass.UNKNOWN
-    if not len(known) or known.all() or known.mean() < 1 - STRIPPED:
-        return [], every
-    axes = _axes(rows, some)
-    chosen = {name: axes[name] for name in ("range_m", "horizontal_deg")}
-    limits, _ = find_limits(chosen, ("range_m",), known, STRAY_LIMITS[0])
-    return limits, _inside(rows, limits)
 
 
 Settled = tuple[PositionErrors, Detection, Strays, "NDArray[np.float64]", Memory, Misses]

@@ -6,16 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bagnoise.fit.age import BLOCKS
 from bagnoise.fit.scene import ConesScene, TrackScene
 from bagnoise.fit.sightings import Shot
-from bagnoise.fit.timing import BLOCKS, cones_timing, track_timing
+from bagnoise.fit.timing import cones_timing, track_timing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from bagnoise.compare.samples import Track
     from bagnoise.fit.mounts import Mounts
-    from bagnoise.fit.timing import Timing
+    from bagnoise.fit.times import Timing
     from bagnoise.messages.payload import Cones
 
 SCORED = 80  # messages that a delay is searched with

@@ -7,7 +7,7 @@ import pytest
 
 from bagnoise.fit.edges import find_limits
 from bagnoise.fit.position import range_bins
-from bagnoise.fit.presence import View
+from bagnoise.fit.strays import View
 
 
 def looks(p: float, seed: int) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray]:
