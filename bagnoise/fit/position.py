@@ -190,7 +190,8 @@ def _one_bin(
         mean, half = found.at[axis] * scale[axis], width[axis] * scale[axis]
         log_std, log_half = found.at[2 + axis], width[2 + axis]
         ends = np.exp((log_std - log_half, log_std, log_std + log_half)) * scale[axis]
-        low, std, high = (float(v) for v in ends)
+        exact = not error_m[:, axis].any()  # a recording that is the truth itself
+        low, std, high = (0.0 if exact else float(v) for v in ends)
         pairs.append(
             (
                 Estimate("bias", float(mean), float(mean - half), float(mean + half), count),

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 DEFAULT_BIN_M = 2.5
 FARTHEST_BIN_M = 100.0
+LEAST_MESSAGES = 10
 GATE_LIMITS_M = (0.3, 1.5)
 SPACING_PERCENT = 5.0
 
@@ -188,7 +189,7 @@ class _Job:
         """Fit one topic."""
         type_options = options_of(self.real, topic, self.options.type_options)
         real = read_track(self.real, topic, type_options)
-        _check_overlap(self.truth, self.real, topic, real)
+        _check_track(self.truth, self.real, topic, real)
         view = Viewer(self.scene, self.mounts, real)
         timing = view.timing()
         shots = list(view.shots(timing))
@@ -219,9 +220,12 @@ class _Job:
         )
 
 
-def _check_overlap(truth: Bag, real: Bag, topic: str, track: Track) -> None:
-    if not len(track):
-        msg = f"{real.path}: topic {topic} has no messages"
+def _check_track(truth: Bag, real: Bag, topic: str, track: Track) -> None:
+    if len(track) < LEAST_MESSAGES:
+        msg = (
+            f"{real.path}: topic {topic} has {len(track)} messages; a fit needs at least "
+            f"{LEAST_MESSAGES}"
+        )
         raise BagnoiseError(msg)
     span = truth.span()
     if span is None:

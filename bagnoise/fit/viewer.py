@@ -50,7 +50,7 @@ class Viewer:
             start_ns = when if start_ns is None else start_ns
             placed, mount = self.mounts.placed(true, self.real.payloads[n].frame_id, when)
             time_s = (when - start_ns) / SECOND_NS
-            yield Shot(number, time_s, placed, self.real.payloads[n], mount)
+            yield Shot(number, time_s, placed, _finite(self.real.payloads[n]), mount)
             number += 1
 
     def sensor_options(self) -> dict[str, Any] | None:
@@ -72,7 +72,7 @@ class Viewer:
         length = len(shown) // BLOCKS
         first, last = (0, len(shown)) if block is None else (block * length, (block + 1) * length)
         for n in range(first, last, max(1, (last - first) // SCORED)):
-            moment, seen = shown[n], self.real.payloads[n]
+            moment, seen = shown[n], _finite(self.real.payloads[n])
             true = None if moment is None else self._true(moment, n)
             if true is None or not len(true) or not len(seen):
                 continue
@@ -83,3 +83,9 @@ class Viewer:
         if not found:
             return np.inf
         return float(np.sqrt((np.concatenate(found) ** 2).mean()))
+
+
+def _finite(cones: Cones) -> Cones:
+    """Leave out detections that are nowhere."""
+    finite = np.asarray(np.isfinite(cones.xyz).all(axis=1))
+    return cones if finite.all() else cones.take(np.flatnonzero(finite))

@@ -1,4 +1,4 @@
-"""Bags of the sample lap with a preset's perception in them."""
+"""Bags of the sample lap with a preset's perception in them, each made once."""
 
 from __future__ import annotations
 
@@ -19,14 +19,22 @@ def _lap() -> Path:
     return LAP
 
 
-@pytest.fixture(name="make")
-def _make(tmp_path: Path) -> Make:
-    """Make a bag by a preset or a file's recipe."""
+@pytest.fixture(name="make", scope="session")
+def _make(tmp_path_factory: pytest.TempPathFactory) -> Make:
+    """Make a bag by a preset or the text of a recipe."""
+    folder = tmp_path_factory.mktemp("made")
+    known: dict[tuple[str, bool], Path] = {}
 
-    def made(recipe: str, seed: int = 1, name: str = "real.mcap", *, labels: bool = False) -> Path:
-        target = tmp_path / name
-        request = Request(recipe=recipe, seed=seed, labels=labels)
-        augment(LAP, target, load_recipe(request))
-        return target
+    def made(recipe: str, *, labels: bool = False) -> Path:
+        if (recipe, labels) not in known:
+            target = folder / f"real_{len(known)}.mcap"
+            name = recipe
+            if "\n" in recipe:
+                path = target.with_suffix(".yaml")
+                path.write_text(recipe)
+                name = str(path)
+            augment(LAP, target, load_recipe(Request(recipe=name, seed=1, labels=labels)))
+            known[recipe, labels] = target
+        return known[recipe, labels]
 
     return made

@@ -69,6 +69,7 @@ def test_without_output_the_recipe_is_printed(
         (("LAP", "REAL", "--gate", "-1"), 2, "a gate of -1.0 m matches nothing"),
         (("LAP", "REAL", "--bin", "0"), 2, "range bins of 0.0 m make no table"),
         (("LAP", "REAL", "--mount", "lidar=1"), 2, "expected 3 or 6 numbers"),
+        (("LAP", "FEW"), 1, "topic /seen has 2 messages; a fit needs at least 10"),
         (("LAP", "LATE"), 1, "no time in common"),
         (("LAP", "STAMPS"), 1, "its header stamps lie outside the truth's"),
         (("LAP", "OTHER"), 2, "give --mount elsewhere=x,y,z,roll,pitch,yaw"),
@@ -81,7 +82,6 @@ def test_errors(
     said: str,
     make: Make,
     lap: Path,
-    tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     recipes = {
@@ -89,15 +89,14 @@ def test_errors(
         "LATE": "shift: {log_s: 1000, header_s: 1000}",
         "STAMPS": "shift: {header_s: 1000}",
         "OTHER": "header: {frame_id: elsewhere}",
+        "FEW": "drop: {keep_every: 200}",
     }
     paths = {"LAP": lap, "SCAN": SCAN}
     for name in set(words) & set(recipes):
-        recipe = tmp_path / f"{name}.yaml"
-        recipe.write_text(
+        paths[name] = make(
             "streams: {s: {source: /ground_truth/cones, target: /seen, "
             f"steps: [{{rate: {{hz: 10}}}}, {{{recipes[name]}}}]}}}}\n"
         )
-        paths[name] = make(str(recipe), name=f"{name}.mcap")
     assert run(*(paths.get(word, word) for word in words)) == code
     error = capsys.readouterr().err
     assert said in error
@@ -105,10 +104,9 @@ def test_errors(
 
 
 def test_a_recording_without_errors(make: Make, lap: Path, tmp_path: Path) -> None:
-    recipe = tmp_path / "same.yaml"
-    recipe.write_text("streams: {s: {source: /ground_truth/cones, target: /seen}}\n")
     out = tmp_path / "out.yaml"
-    assert run(lap, make(str(recipe)), "-o", out, "-q") == 0
+    same = make("streams: {s: {source: /ground_truth/cones, target: /seen}}\n")
+    assert run(lap, same, "-o", out, "-q") == 0
     text = out.read_text("utf-8")
     assert "range_std_m: 0.0 #" in text
     assert "latency" in text

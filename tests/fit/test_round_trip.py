@@ -54,8 +54,8 @@ def test_limits_of_coverage_are_binomial(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_labels_are_not_read(make: Make, lap: Path) -> None:
     options = Options(topics=("/lidar/cones",))
-    plain = fit(lap, make("cone-noise-simulator", name="plain.mcap"), options)
-    labelled = fit(lap, make("cone-noise-simulator", name="labelled.mcap", labels=True), options)
+    plain = fit(lap, make("cone-noise-simulator"), options)
+    labelled = fit(lap, make("cone-noise-simulator", labels=True), options)
     values = [recipe_text(Fit("t", "r", found.streams)) for found in (plain, labelled)]
     assert values[0] == values[1]
 
@@ -96,10 +96,8 @@ streams:
 """
 
 
-def test_what_lasts_and_a_timer_that_repeats(make: Make, lap: Path, tmp_path: Path) -> None:
-    path = tmp_path / "drift.yaml"
-    path.write_text(DRIFT)
-    (stream,) = fit(lap, make(str(path)), Options(truth_topic=TRACK)).streams
+def test_what_lasts_and_a_timer_that_repeats(make: Make, lap: Path) -> None:
+    (stream,) = fit(lap, make(DRIFT), Options(truth_topic=TRACK)).streams
     found = stream.fit
     assert 300 < len(found.rows.true_xy) < 330  # of 780 messages: repeats count once
     assert found.timing.by_timer
