@@ -24,6 +24,7 @@ from bagnoise.fit.topics import (
     truth_topic_of,
     type_of,
 )
+from bagnoise.fit.unidentified import not_identified
 from bagnoise.fit.viewer import Viewer
 from bagnoise.messages.definitions import definition_finder
 from bagnoise.steps.context import Needs
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from bagnoise.compare.samples import Track
     from bagnoise.fit.times import Timing
     from bagnoise.fit.topic import TopicFit
-    from bagnoise.messages.payload import Cones
 
 DEFAULT_BIN_M = 2.5
 FARTHEST_BIN_M = 100.0
@@ -216,7 +216,7 @@ class _Job:
             why,
             timing.notes,
             fitted,
-            _not_identified(fitted, payloads),
+            not_identified(fitted, payloads),
         )
 
 
@@ -267,17 +267,3 @@ def _header(timing: Timing, real: Track) -> dict[str, Any] | None:
     if all(not p.frame_id for p in real.payloads):
         options["frame_id"] = ""
     return options or None
-
-
-def _not_identified(fitted: TopicFit, payloads: Sequence[Cones]) -> list[str]:
-    notes = []
-    if not fitted.rows.has_z:
-        notes.append("not identified: errors of height, because the topic carries none (z is 0)")
-    if fitted.memory.why:
-        notes.append(f"not identified: correlation in time, because {fitted.memory.why}")
-    elif not fitted.memory.found and fitted.memory.share is not None:
-        limit = fitted.memory.share.high
-        notes.append(f"no errors that last: their share of the variance is below {limit:.2g}")
-    if any(p.probabilities is not None for p in payloads):
-        notes.append("not identified: class probabilities (only the likeliest class is fitted)")
-    return notes
