@@ -27,6 +27,7 @@ COMMANDS = {
     "augment": ("augment", "Write a bag with simulated sensors in it."),
     "compare": ("compare", "Measure what was made of a bag; check it against its recipe."),
     "dataset": ("dataset", "Make many noisy bags from one plan; resume when interrupted."),
+    "fit": ("fit", "Fit a recipe to a real recording and its truth."),
     "info": ("info", "Show what a bag holds and what bagnoise can do with it."),
     "recipe": ("recipe", "List, show and check recipes."),
     "report": ("report", "Write one page that shows what was done to a bag."),

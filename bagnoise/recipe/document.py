@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
@@ -12,9 +12,13 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
 from bagnoise.recipe.problems import Problem, RecipeError
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 Path = tuple[str | int, ...]
 MAX_NODES = 100_000  # aliases can make a small text a huge tree
 MAX_DEPTH = 64
+_NEVER_FOLD = 4096  # columns: a folded line would tear a comment from its value
 
 
 @dataclass
@@ -84,6 +88,41 @@ def write_yaml(data: Any) -> str:
     stream = io.StringIO()
     yaml.dump(data, stream)
     return stream.getvalue()
+
+
+def write_commented(data: Any, comments: Mapping[Path, str], header: str = "") -> str:
+    """Write plain data as block YAML with comments: a header, and one behind the value at a path.
+
+    A comment of a mapping or a list stands behind its key. Texts of several lines are not for here.
+    """
+    yaml = YAML(typ="rt", pure=True)
+    yaml.default_flow_style = False
+    yaml.width = _NEVER_FOLD
+    yaml.indent(mapping=2, sequence=4, offset=2)
+    stream = io.StringIO()
+    yaml.dump(_with_comments(data, (), comments), stream)
+    lines = [f"# {line}".rstrip() for line in header.splitlines()]
+    return "\n".join([*lines, stream.getvalue()])
+
+
+def _with_comments(node: Any, path: Path, comments: Mapping[Path, str]) -> Any:
+    if isinstance(node, dict):
+        made = CommentedMap()
+        for key, value in node.items():
+            made[key] = _with_comments(value, (*path, key), comments)
+            if (*path, key) in comments:
+                made.yaml_add_eol_comment(comments[(*path, key)], key, column=0)
+        return made
+    if isinstance(node, list):
+        items = CommentedSeq(_with_comments(v, (*path, i), comments) for i, v in enumerate(node))
+        for index in range(len(node)):
+            if (*path, index) in comments and not isinstance(node[index], (dict, list)):
+                items.yaml_add_eol_comment(comments[(*path, index)], index, column=0)
+        plain = not any(isinstance(item, (dict, list)) for item in node)
+        if plain and not any((*path, index) in comments for index in range(len(node))):
+            items.fa.set_flow_style()
+        return items
+    return node
 
 
 def _plain(node: Any, path: Path, document: Document, count: list[int]) -> Any:

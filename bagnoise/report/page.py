@@ -41,7 +41,7 @@ def write_page(
     parts = [_head(comparison, verdict, sections)]
     if overview is not None or scrub is not None:
         parts.append('<h2 id="track">The track from above</h2>')
-        parts.append(_figure_text(overview) if overview else "")
+        parts.append(figure_text(overview) if overview else "")
         parts.append(_scrub_text(scrub) if scrub else "")
     for number, section in enumerate(sections):
         parts.append(_section(number, section))
@@ -104,7 +104,7 @@ def _cards(
 
 def _section(number: int, section: Section) -> str:
     stream = section.stream
-    figures = "".join(_figure_text(figure) for figure in section.figures)
+    figures = "".join(figure_text(figure) for figure in section.figures)
     return (
         f'<h2 id="s{number}">{escape(stream.pair.noisy)}</h2>'
         f'<p class="soft">{escape(stream.pair.kind)} of {escape(stream.pair.truth)}; paired by '
@@ -127,7 +127,8 @@ def _timing(stream: Stream) -> str:
     return table(heads, [cells], range(len(heads)))
 
 
-def _figure_text(figure: Figure) -> str:
+def figure_text(figure: Figure) -> str:
+    """Return a figure with its title and caption."""
     wide = ' class="wide"' if figure.wide else ""
     return (
         f"<figure{wide}><h3>{escape(figure.title)}</h3>{figure.svg}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,10 +13,11 @@ from bagnoise.bags.remote_path import location
 from bagnoise.compare.check import check
 from bagnoise.compare.run import Options, compare
 from bagnoise.compare.samples import decoded
-from bagnoise.errors import BagError, UsageError
+from bagnoise.errors import BagError
 from bagnoise.messages.definitions import definition_finder
 from bagnoise.report.cloud_figures import cloud_figures
 from bagnoise.report.figures import cone_figures, time_figures
+from bagnoise.report.files import check_new, write_new
 from bagnoise.report.page import Section, write_page
 from bagnoise.report.track import find_path, map_figure, scrubber
 
@@ -57,7 +57,7 @@ def report(
         BagError: a bag cannot be read.
     """
     target, noisy = Path(target), location(noisy)
-    _check_target(target, overwrite=overwrite)
+    check_new(target, overwrite=overwrite)
     true_path = noisy if truth is None else location(truth)
     options = options or Options()
     comparison = compare(true_path, noisy, options)
@@ -75,7 +75,7 @@ def report(
     overview = map_figure(cones, path) if path is not None and cones else None
     recipe_text = records[-1].get("recipe", "") if records else ""
     html = write_page(comparison, verdict, sections, overview, scrubber(cones), recipe_text)
-    _write(target, html)
+    write_new(target, html)
     every = [f for section in sections for f in section.figures]
     every += [overview] if overview is not None else []
     return Made(target, _write_figures(figures_folder, every), comparison, verdict)
@@ -144,32 +144,11 @@ def _cloud(path: Path, topic: str, options: object, number: int, find: object) -
     raise BagError(msg)
 
 
-def _check_target(target: Path, *, overwrite: bool) -> None:
-    if not target.parent.is_dir():
-        msg = f"{target}: its folder {target.parent} does not exist"
-        raise UsageError(msg)
-    if os.path.lexists(target) and (not overwrite or not target.is_file()):
-        msg = f"{target}: exists already; choose another name or give --overwrite"
-        raise UsageError(msg)
-
-
-def _write(target: Path, text: str) -> None:
-    """Write a file whole or not at all."""
-    partial = target.with_name(f".{target.name}.partial")
-    try:
-        partial.write_text(text, "utf-8")
-        partial.replace(target)
-    except OSError as error:
-        partial.unlink(missing_ok=True)
-        msg = f"{target}: cannot be written: {error.strerror}"
-        raise BagError(msg) from None
-
-
 def _write_figures(folder: str | PathLike[str] | None, figures: list[Figure]) -> list[Path]:
     if folder is None:
         return []
     Path(folder).mkdir(parents=True, exist_ok=True)
     paths = [Path(folder) / f"{figure.name}.svg" for figure in figures]
     for path, figure in zip(paths, figures, strict=True):
-        _write(path, figure.svg)
+        write_new(path, figure.svg)
     return paths

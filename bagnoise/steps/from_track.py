@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from bagnoise.messages.payload import Cones
     from bagnoise.steps.clock import Clock
+    from bagnoise.steps.context import Context
 
 NO_POSE = "no pose at that time"
 
@@ -139,7 +140,7 @@ class _Drive(Immediate):
 
     def _view(self, track: Sample, log_ns: int, stamp_ns: int) -> Sample | None:
         try:
-            cones = self._seen(track.payload, stamp_ns)
+            cones = seen_from_car(self._step, track.payload, stamp_ns, self._setup.context)
         except ContextError:
             if self._stamps.min() <= stamp_ns <= self._stamps.max():
                 raise
@@ -159,29 +160,37 @@ class _Drive(Immediate):
             source_ns=log_ns,
         )
 
-    def _seen(self, track: Cones, stamp_ns: int) -> Cones:
-        car_from_track, frame_id = self._pose(track.frame_id, stamp_ns)
-        xyz = apply(car_from_track, track.xyz)
-        covariance = track.covariance
-        ids = np.arange(len(track), dtype=np.int64) if track.ids is None else track.ids
-        return replace(
-            track,
-            stamp_ns=stamp_ns,
-            frame_id=frame_id,
-            xyz=xyz,
-            covariance=None if covariance is None else rotated(car_from_track, covariance),
-            truth=Truth(stamp_ns, frame_id, xyz, track.color, ids),
-        )
 
-    def _pose(self, track_frame: str, stamp_ns: int) -> tuple[NDArray[np.float64], str]:
-        """Return car_from_track, (4, 4), and the name of the car's frame."""
-        step, context = self._step, self._setup.context
-        fixed, child = context.pose_frames(step.pose_topic)
-        car = step.car_frame or child
-        if step.use_tf:
-            return context.transform(car, track_frame or fixed, stamp_ns), car
-        fixed_from_car = map_from_frame(step.pose_topic, car, stamp_ns, context)
-        car_from_fixed = inverse(fixed_from_car)
-        if track_frame and fixed and track_frame != fixed:
-            return car_from_fixed @ context.transform(fixed, track_frame, stamp_ns), car
-        return car_from_fixed, car
+def seen_from_car(step: FromTrack, track: Cones, stamp_ns: int, context: Context) -> Cones:
+    """Return a track's cones as the car sees them at a time.
+
+    Raises:
+        ContextError: the pose is not known at that time.
+    """
+    car_from_track, frame_id = _pose(step, track.frame_id, stamp_ns, context)
+    xyz = apply(car_from_track, track.xyz)
+    covariance = track.covariance
+    ids = np.arange(len(track), dtype=np.int64) if track.ids is None else track.ids
+    return replace(
+        track,
+        stamp_ns=stamp_ns,
+        frame_id=frame_id,
+        xyz=xyz,
+        covariance=None if covariance is None else rotated(car_from_track, covariance),
+        truth=Truth(stamp_ns, frame_id, xyz, track.color, ids),
+    )
+
+
+def _pose(
+    step: FromTrack, track_frame: str, stamp_ns: int, context: Context
+) -> tuple[NDArray[np.float64], str]:
+    """Return car_from_track, (4, 4), and the name of the car's frame."""
+    fixed, child = context.pose_frames(step.pose_topic)
+    car = step.car_frame or child
+    if step.use_tf:
+        return context.transform(car, track_frame or fixed, stamp_ns), car
+    fixed_from_car = map_from_frame(step.pose_topic, car, stamp_ns, context)
+    car_from_fixed = inverse(fixed_from_car)
+    if track_frame and fixed and track_frame != fixed:
+        return car_from_fixed @ context.transform(fixed, track_frame, stamp_ns), car
+    return car_from_fixed, car

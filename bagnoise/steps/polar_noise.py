@@ -36,6 +36,9 @@ class PolarNoiseStep(ConeStep):
     bearing_bias_rad: float = Field(
         0.0, ge=-7, le=7, description="constant error of the bearing, in radians"
     )
+    across_bias_m: Curve = Field(
+        ZERO, description="constant error sideways to the ray, to its left, in metres"
+    )
     in_covariance: bool = Field(True, description="the step covariance counts this noise")
 
     def on_cones(self, cones: Cones, moment: Moment) -> Cones:
@@ -53,7 +56,7 @@ class PolarNoiseStep(ConeStep):
             along * range_std + real * self.range_bias_m.at(distance),
             bearing * self.bearing_std_rad.at(distance) + real * self.bearing_bias_rad,
             elevation * self.elevation_std_rad.at(distance),
-            across * across_std,
+            across * across_std + real * self.across_bias_m.at(distance),
         )
         model = PolarNoise(
             cones.sensor,
@@ -73,5 +76,6 @@ class PolarNoiseStep(ConeStep):
             self.elevation_std_rad,
             self.across_std_m,
             self.range_bias_m,
+            self.across_bias_m,
         )
         return all(curve.is_zero for curve in curves) and self.bearing_bias_rad == 0

@@ -38,7 +38,14 @@ def left_by_datasets(folder: Path) -> None:
     assert (folder / "figures" / "track.svg").is_file()
 
 
-LEAVES: dict[str, Callable[[Path], None]] = {"docs/datasets.md": left_by_datasets}
+def left_by_fit(folder: Path) -> None:
+    assert "<svg" in (folder / "fit.html").read_text("utf-8")
+
+
+LEAVES: dict[str, Callable[[Path], None]] = {
+    "docs/datasets.md": left_by_datasets,
+    "docs/fit.md": left_by_fit,
+}
 
 
 @pytest.fixture(scope="module", name="program")

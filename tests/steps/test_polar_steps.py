@@ -65,6 +65,8 @@ def test_elliptic_noise_and_biases() -> None:
     assert std_is(across, 0.05)
     assert not std_is(across, 0.0525)
     assert are_uncorrelated(along, across)
+    left = next(run(polar(across_bias_m={"linear": {"per_m": 0.1}}), cones_at([(3, 0, 0)]), 1))
+    assert left.xyz[0] == pytest.approx((3, 0.3, 0), abs=1e-12)
     turned = next(run(polar(bearing_bias_rad=np.pi / 2), cones_at([(3, 0, 0)]), 1))
     assert turned.xyz[0] == pytest.approx((0, 3, 0), abs=1e-12)
 
@@ -84,7 +86,7 @@ def test_no_noise_is_no_change_at_all() -> None:
     cones = cones_at([(3, 4, 1), (5, -1, 0)])
     for step in (polar(), Drift(), Noise()):
         assert next(run(step, cones, 1)).xyz is cones.xyz
-    ghost = next(run(polar(range_std_m=1, range_bias_m=2), _ghost(cones), 1))
+    ghost = next(run(polar(range_std_m=1, range_bias_m=2, across_bias_m=2), _ghost(cones), 1))
     assert ghost.xyz[1].tolist() == [5, -1, 0]
     assert ghost.xyz[0].tolist() != [3, 4, 1]
 
