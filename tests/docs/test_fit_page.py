@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
-import pytest
-
-from bagnoise.recipe.sources import preset_names
+from bagnoise.recipe.sources import single_presets
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "fit.md").read_text("utf-8")
@@ -25,7 +22,7 @@ def test_coverage_of_every_cone_preset() -> None:
     rows = [line.split(" | ") for line in PAGE.splitlines() if line.count(" | ") == 7]
     table = [row for row in rows if row[3].isdigit()]
     presets = {row[0].lstrip("| ").split(",")[0] for row in table}
-    assert presets == set(preset_names()) - {"vlp16-from-dense"}
+    assert presets == set(single_presets()) - {"vlp16-from-dense"}
     for row in table:
         covered, trials, least = int(row[3]), int(row[4]), int(row[5])
         assert least <= covered <= trials, row
