@@ -93,7 +93,7 @@ POINTS = [
     "bagnoise.bags.sqlite_writer.SqliteWriter.close",
     "bagnoise.bags.directory_writer.write_metadata",
     "bagnoise.bags.publish._fsync",
-    "bagnoise.bags.publish._move",
+    "bagnoise.bags.publish.move_into_place",
     "pathlib.Path.mkdir",
 ]
 
