@@ -130,7 +130,9 @@ def count_by_index(source: Source, layout: Layout, chunk: Chunk) -> bool:
                 return False
             chunk.index_offsets[id_] = at
             chunk.counts[id_] = len(pairs)
-            chunk.spans[id_] = Span(int(pairs[:, 0].min()), int(pairs[:, 0].max()))
+            first_ns, last_ns = int(pairs[:, 0].min()), int(pairs[:, 0].max())
+            # one number twice where there is one message: chunks are many, and all are remembered
+            chunk.spans[id_] = Span(first_ns, first_ns if first_ns == last_ns else last_ns)
             places += pairs[:, 1].tolist()
     except r.CutOffError as error:
         raise damaged(source, chunk, error) from None

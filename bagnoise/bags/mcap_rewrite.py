@@ -161,7 +161,8 @@ class ChunkRewrite:
         self._reader.remade = {_key(p) for p in places if not self._is_verbatim(p)}
         self._reader.source = iter(reading)
         self._reader.pool = reading.pool
-        self._reader.unread = {_key(place): 1 for place in reading.places}
+        here = map(_key, reading.places)
+        self._reader.unread = dict.fromkeys(self._reader.remade.intersection(here), 1)
         total = sum(place.chunk.length for place in places)
         done = 0
         for place, safe_ns in zip(places, _earliest_to_come(places), strict=True):
@@ -289,7 +290,10 @@ class ChunkRewrite:
 
 
 class _Shown:
-    """The messages that the edit reads, one ahead, and account of the chunks they are in."""
+    """The messages that the edit reads, one ahead.
+
+    Of chunks that are made anew it keeps account: messages ``unread``, 1 until they are counted.
+    """
 
     def __init__(self) -> None:
         self.source: Iterator[Found] = iter(())
@@ -302,8 +306,8 @@ class _Shown:
     def note(self, loan: Loan, selected: int) -> None:
         """Learn how many messages of a chunk will be shown; keep it if it is made anew."""
         key = _key(loan.place)
-        self.unread[key] = selected
         if key in self.remade:
+            self.unread[key] = selected
             loan.hold()
             self.loans[key] = loan
 
@@ -315,7 +319,9 @@ class _Shown:
 
     def done(self, found: Found) -> None:
         """Go past it."""
-        self.unread[_key(found.loan.place)] -= 1
+        key = _key(found.loan.place)
+        if key in self.unread:
+            self.unread[key] -= 1
         self._ahead = None
 
     def rest(self) -> Iterator[Found]:
@@ -325,7 +331,7 @@ class _Shown:
 
     def waits_for(self, key: Key) -> bool:
         """Whether a chunk that is made anew has messages that were not shown."""
-        return key in self.remade and self.unread.get(key, 0) > 0
+        return self.unread.get(key, 0) > 0
 
 
 def _key(place: Place) -> Key:
