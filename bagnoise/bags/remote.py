@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _BODY_ATTEMPTS = 3
 _CALL_ATTEMPTS = 2  # of s3fs, over those that botocore makes
+_MARK = "bagnoise-upload"  # in an object's own metadata: which upload made it
 _LOOK_S = 0.2
 _GONE = {"404", "NoSuchKey", "NotFound"}
 _EXISTS = {"412", "PreconditionFailed", "ConditionalRequestConflict"}
@@ -63,6 +64,7 @@ class Entry(NamedTuple):
     size: int
     mtime_ns: int
     etag: str
+    mark: str = ""  # of the upload that made it; only `Store.look` finds it
 
 
 class Store:
@@ -107,13 +109,24 @@ class Store:
         data: bytes = self._run(self._read(entry, start, end), entry.key, stop)
         return data
 
-    def put(self, key: str, data: bytes, *, only_new: bool = False) -> None:
-        """Store an object whole; with ``only_new`` raise `ExistsError` rather than replace one."""
-        self._conditional("put_object", key, only_new=only_new, Body=data, ContentMD5=_md5(data))
+    def put(self, key: str, data: bytes, *, mark: str = "", only_new: bool = False) -> None:
+        """Store an object whole; with ``only_new`` raise `ExistsError` rather than replace one.
 
-    def begin(self, key: str) -> str:
+        ``mark``, here and in `begin`, is kept with the object: `look` tells by it whose it is.
+        """
+        self._conditional(
+            "put_object",
+            key,
+            only_new=only_new,
+            Body=data,
+            ContentMD5=_md5(data),
+            Metadata=_metadata(mark),
+        )
+
+    def begin(self, key: str, mark: str) -> str:
         """Begin an upload in parts, of which nothing shows before `complete`; return its id."""
-        return str(self._call("create_multipart_upload", key)["UploadId"])
+        answer = self._call("create_multipart_upload", key, Metadata=_metadata(mark))
+        return str(answer["UploadId"])
 
     def put_part(self, key: str, upload: str, number: int, data: bytes, stop: Event) -> str:
         """Send a part, which the store checks against its MD5; return its etag."""
@@ -300,7 +313,12 @@ def _body_errors() -> tuple[type[Exception], ...]:
 
 def _entry(key: str, size: int, found: dict[str, Any]) -> Entry:
     modified_ns = int(found["LastModified"].timestamp()) * 1_000_000_000
-    return Entry(key, int(size), modified_ns, str(found["ETag"]))
+    mark = found.get("Metadata", {}).get(_MARK, "")
+    return Entry(key, int(size), modified_ns, str(found["ETag"]), mark)
+
+
+def _metadata(mark: str) -> dict[str, str]:
+    return {_MARK: mark} if mark else {}
 
 
 def _md5(data: bytes) -> str:

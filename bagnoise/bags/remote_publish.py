@@ -4,12 +4,14 @@ An output is written to a private folder here, checked there as any is, and then
 (a multipart upload). Parts are not visible to anybody: the object appears, whole, when the upload
 is completed. This beats a temporary key with a copy to the final one: there is no second copy to
 pay for, and nothing that a killed run leaves under a name that a reader could find. Completing with
-If-None-Match leaves the store itself to refuse a name that has been taken meanwhile.
+If-None-Match leaves the store itself to refuse a name that has been taken meanwhile. Every object
+carries a mark of the upload that made it, so that an answer which was lost can be asked for, and
+nothing is ever removed that another has written.
 """
 
 from __future__ import annotations
 
-import hashlib
+import secrets
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -93,6 +95,7 @@ class _Upload:
         self._target, self._store, self._stop = target, target.store, stop
         self._overwrite = overwrite
         self._files = [_File(file, key) for file, key in _keys(local, target)]
+        self._mark = secrets.token_hex(16)
         self._shown: list[str] = []
 
     def run(self) -> None:
@@ -109,11 +112,11 @@ class _Upload:
             for file in self._files:
                 self._check_stop()
                 self._show(file)
-            for key in old - {file.key for file in self._files}:
-                self._store.delete(key)
         except BaseException:
             self._clear_up()
             raise
+        for key in old - {file.key for file in self._files}:
+            self._store.delete(key)  # the output is whole, whatever becomes of the old one's files
 
     def _check_stop(self) -> None:
         if self._stop.is_set():
@@ -122,7 +125,7 @@ class _Upload:
 
     def _send(self, file: _File) -> None:
         """Send the parts of a file, several at a time."""
-        file.upload = self._store.begin(file.key)
+        file.upload = self._store.begin(file.key, self._mark)
         size = file.local.stat().st_size
         step = max(_PART_BYTES, -(-size // _MOST_PARTS))
         with ThreadPoolExecutor(_THREADS, "bagnoise-part") as executor:
@@ -144,26 +147,23 @@ class _Upload:
         return self._store.put_part(file.key, file.upload, number, data, self._stop)
 
     def _show(self, file: _File) -> None:
-        """Make what was sent an object."""
+        """Make what was sent an object; its store has checked it against our MD5s."""
         only_new = not self._overwrite
+        self._shown.append(file.key)
         try:
             if file.upload:
                 self._store.complete(file.key, file.upload, file.etags, only_new=only_new)
             else:
-                self._store.put(file.key, file.local.read_bytes(), only_new=only_new)
+                data = file.local.read_bytes()
+                self._store.put(file.key, data, mark=self._mark, only_new=only_new)
         except BagError:
-            if not self._is_there(file):  # else only the answer was lost, and asking again failed
+            if not self._is_ours(file.key):  # else only the answer was lost
                 raise
         file.upload = ""
-        self._shown.append(file.key)
-        found = self._store.look(file.key)
-        if found is None or found.size != file.local.stat().st_size:
-            msg = f"{self._target}: the store does not hold what was sent; it was removed"
-            raise BagError(msg)
 
-    def _is_there(self, file: _File) -> bool:
-        found = self._store.look(file.key)
-        return found is not None and found.etag.strip('"') == _etag(file)
+    def _is_ours(self, key: str) -> bool:
+        found = self._store.look(key)
+        return found is not None and found.mark == self._mark
 
     def _clear_up(self) -> None:
         """Drop parts, and objects of an output that is not whole."""
@@ -171,21 +171,12 @@ class _Upload:
             if file.upload:
                 with suppress(BagError):
                     self._store.abort(file.key, file.upload)
+        if self._overwrite and len(self._files) == 1:
+            return  # if it shows, then whole, and what it has replaced is gone
         for key in self._shown:
             with suppress(BagError):
-                self._store.delete(key)
-
-
-def _etag(file: _File) -> str:
-    """Return the etag that a store gives, where it does not encrypt with keys of its own."""
-    if not file.etags:
-        return hashlib.md5(file.local.read_bytes(), usedforsecurity=False).hexdigest()
-    try:
-        digests = b"".join(bytes.fromhex(etag.strip('"')) for etag in file.etags)
-    except ValueError:
-        return "unknown"
-    digest = hashlib.md5(digests, usedforsecurity=False).hexdigest()
-    return f"{digest}-{len(file.etags)}"
+                if self._is_ours(key):
+                    self._store.delete(key)
 
 
 def _is_small(file: _File) -> bool:

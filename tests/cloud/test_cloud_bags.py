@@ -11,10 +11,11 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from s3_store import ACCESS_KEY, SECRET_KEY, Bucket, forget
+from s3_store import ACCESS_KEY, SECRET_KEY, Bucket, Request, forget
 
 from bagnoise.bags import open_bag, remote_publish
 from bagnoise.bags.mcap_source import open_source
+from bagnoise.bags.remote import Store
 from bagnoise.bags.remote_path import RemotePath, location
 from bagnoise.cli.main import exit_code
 from bagnoise.errors import BagError
@@ -25,6 +26,7 @@ LAP = ROOT / "sample_bags" / "lap.mcap"
 SCAN = ROOT / "sample_bags" / "scan"
 LATE = ("--stream", "/a | latency mean_s=0.01")
 NOISE = ("--end", "2", "--stream", "/ground_truth/cones | noise std_m=0.1 -> /noisy")
+GO_ON = b"HTTP/1.1 100 Continue\r\n\r\n"  # what a small upload waits for before it sends its data
 KEPT = "--only=/ground_truth/cones"
 
 
@@ -295,6 +297,111 @@ def test_a_lost_answer_to_the_last_request(
     assert run("augment", "-q", *LATE, large_bag, bucket.url("out.mcap")) == 0
     assert bucket.get("out.mcap") == local_late
     assert bucket.uploads() == []
+
+
+def shown(one: Request) -> bool:
+    """Whether a request makes ``out.mcap`` appear, by either way of uploading."""
+    return "out.mcap" in one.target and (
+        (one.method == "POST" and "uploadId=" in one.target)
+        or (one.method == "PUT" and "partNumber=" not in one.target)
+    )
+
+
+def cut_after_showing(bucket: Bucket) -> list[str]:
+    """Let no answer through about ``out.mcap`` once it has been made to appear; what was asked."""
+    asked: list[str] = []
+
+    def cut(one: Request) -> int | None:
+        if asked and "out.mcap" in one.target:
+            asked.append(one.method)
+            return 0
+        if shown(one):
+            asked.append(one.method)
+        return None
+
+    bucket.proxy.cut_answer = cut
+    return asked
+
+
+@pytest.mark.parametrize("size", ["small", "large"])
+def test_nothing_is_lost_when_the_store_falls_silent_after_the_last_request(
+    bucket: Bucket, large_bag: Path, local_late: bytes, size: str, tmp_path: Path
+) -> None:
+    job = (*NOISE, KEPT, LAP) if size == "small" else (*LATE, large_bag)
+    assert run("augment", "-q", *job, tmp_path / "out.mcap") == 0
+    url = bucket.put("out.mcap", LAP.read_bytes())
+    cut_after_showing(bucket)
+    assert run("augment", "-q", *job, url, "--overwrite") == 0
+    assert bucket.get("out.mcap") == (tmp_path / "out.mcap").read_bytes()
+
+
+@pytest.mark.parametrize("size", ["small", "large"])
+def test_a_bag_that_was_replaced_stays_when_no_answer_ever_comes(
+    bucket: Bucket,
+    large_bag: Path,
+    size: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The output is there, whole; the run cannot know, and must not remove it for that."""
+    job = (*NOISE, KEPT, LAP) if size == "small" else (*LATE, large_bag)
+    assert run("augment", "-q", *job, tmp_path / "out.mcap") == 0
+    url = bucket.put("out.mcap", LAP.read_bytes())
+    bucket.proxy.cut_answer = lambda one: len(GO_ON) + 1 if shown(one) else None
+    look, fails = Store.look, [True]
+
+    def silent_once(store: Store, key: str) -> object:
+        if fails and any(map(shown, bucket.proxy.requests)):
+            fails.pop()
+            msg = "silence"
+            raise BagError(msg)
+        return look(store, key)
+
+    monkeypatch.setattr(Store, "look", silent_once)
+    assert run("augment", "-q", *job, url, "--overwrite") == 1
+    assert fails == []
+    assert bucket.get("out.mcap") == (tmp_path / "out.mcap").read_bytes()
+    assert bucket.uploads() == []
+
+
+def test_what_another_writes_at_the_same_time_is_not_removed(
+    bucket: Bucket, large_bag: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A directory's first file has appeared and is replaced; then the second cannot be written."""
+    inside = "bag/bag_0.mcap"
+
+    def replaced(one: Request) -> int | None:
+        if one.method == "PUT" and "metadata.yaml" in one.target:
+            bucket.put(inside, b"somebody else's")
+            return 0
+        return None
+
+    bucket.proxy.cut_request = replaced
+    assert run("augment", "-q", *NOISE, KEPT, LAP, bucket.url("bag")) == 1
+    assert "broke off" in capsys.readouterr().err
+    assert bucket.content() == {inside: b"somebody else's"}
+
+
+def test_an_equal_bag_of_another_is_not_taken_for_ours(
+    bucket: Bucket, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert run("augment", "-q", *NOISE, KEPT, LAP, tmp_path / "out.mcap") == 0
+    look = remote_publish._present
+
+    def taken(target: RemotePath) -> object:
+        found = list(look(target))
+        bucket.put("out.mcap", (tmp_path / "out.mcap").read_bytes())
+        return found
+
+    monkeypatch.setattr(remote_publish, "_present", taken)
+    assert run("augment", "-q", *NOISE, KEPT, LAP, bucket.url("out.mcap")) == 1
+    assert bucket.get("out.mcap") == (tmp_path / "out.mcap").read_bytes()
+
+
+def test_a_directory_that_fails_half_way_leaves_nothing(bucket: Bucket) -> None:
+    bucket.proxy.cut_request = lambda one: 0 if "metadata.yaml" in one.target else None
+    assert run("augment", "-q", *NOISE, KEPT, LAP, bucket.url("bag")) == 1
+    assert bucket.listing() == []
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
