@@ -115,7 +115,7 @@ def _engine(dask: str | None, workers: int | None, outputs: int) -> Engine:
     if dask is not None:
         from bagnoise.dataset.cluster import DaskEngine  # noqa: PLC0415 - slow to import
 
-        return DaskEngine(dask)
+        return DaskEngine(dask, lambda text: click.echo(f"warning: {text}", err=True))
     from bagnoise.dataset.engine import LocalEngine, usable_cores  # noqa: PLC0415
 
     return LocalEngine(min(workers or usable_cores(), max(1, outputs)))

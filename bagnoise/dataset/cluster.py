@@ -5,22 +5,29 @@ from __future__ import annotations
 import logging
 import queue
 import secrets
+import threading
 import time
 import warnings
 from collections import deque
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bagnoise.bags.publish import PARTIAL_PREFIX
 from bagnoise.bags.remote_path import RemotePath, location
 from bagnoise.dataset.make import failed
 from bagnoise.dataset.once import Order, make_once, present
-from bagnoise.dataset.sight import byte_versions, report, require_sight, version_difference
+from bagnoise.dataset.sight import (
+    Beacon,
+    byte_versions,
+    report,
+    require_fit,
+    unseen_inputs,
+    version_difference,
+)
 from bagnoise.errors import BagnoiseError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator
 
     from bagnoise.dataset.engine import Task
     from bagnoise.dataset.manifest import Line
@@ -31,6 +38,7 @@ ASK_S = 30.0  # for all workers to say what they see
 WINDOW_PER_WORKER = 4  # outputs handed out at once: workers are never idle, the client holds few
 _LOOK_S = 1.0  # between looks at the cluster's size and health
 _FETCH_S = 30.0
+SEEN_S = 5.0  # until what a worker has written shows here: network file systems take their time
 
 
 class DaskEngine:
@@ -40,19 +48,21 @@ class DaskEngine:
     it nor this process holds a large plan's results.
     """
 
-    def __init__(self, address: str) -> None:
-        """Connect.
+    def __init__(self, address: str, warn: Callable[[str], None] = lambda _: None) -> None:
+        """Connect; ``warn`` is told of workers that are no more used.
 
         Raises:
             UsageError: ``distributed`` is not installed, or nothing usable is at the address.
         """
         self._address = address
-        self._client = _connect(address)
+        self._client, self._warn = _connect(address), warn
         self._tasks: deque[Task] = deque()
-        self._given: dict[Any, Task] = {}
+        self._given: dict[Any, _Given] = {}
         self._done: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        self._workers: tuple[str, ...] = ()
+        self._workers: frozenset[str] = frozenset()
+        self._unfit: dict[str, str] = {}
         self._looked = 0.0
+        self._beacon: Beacon | None = None
 
     def submit(self, task: Task) -> None:
         """Take an output to make."""
@@ -68,26 +78,30 @@ class DaskEngine:
 
         Raises:
             UsageError: a worker sees other files or has other versions; nothing was begun.
-            BagnoiseError: the scheduler went away.
+            BagnoiseError: the scheduler went away, or no worker is left that fits.
         """
-        if self._tasks:
-            self._check_workers()
+        if not self._tasks:
+            return
+        variant = anywhere(self._tasks[0].variant)
+        self._beacon = Beacon.lit(Path(variant.target[: -len(Path(variant.name).as_posix())]))
+        self._require_fit_workers(self._beacon)
         while self._tasks or self._given:
             self._look()
-            while self._tasks and len(self._given) < WINDOW_PER_WORKER * max(1, len(self._workers)):
-                self._give(self._tasks.popleft())
+            while self._tasks and len(self._given) < WINDOW_PER_WORKER * max(1, len(self._fit())):
+                self._give(self._tasks.popleft(), self._beacon)
             try:
                 future = self._done.get(timeout=_LOOK_S)
             except queue.Empty:
                 continue
-            line = self._line(future)
-            if line is not None:
-                del self._given[future]
-                future.release()
-                yield line
+            if future in self._given:
+                line = self._line(future)
+                if line is not None:
+                    yield line
 
     def stop(self) -> None:
         """Cancel what is handed out and let go of the cluster."""
+        if self._beacon is not None:
+            self._beacon.put_out()
         given, self._given = list(self._given), {}
         try:
             if given and self._client.status == "running":
@@ -96,7 +110,7 @@ class DaskEngine:
             logging.getLogger(__name__).debug("tasks could not be cancelled", exc_info=True)
         self._client.close(timeout=CONNECT_S)
 
-    def _check_workers(self) -> None:
+    def _require_fit_workers(self, beacon: Beacon) -> None:
         try:
             self._client.wait_for_workers(1, timeout=CONNECT_S)
         except TimeoutError:
@@ -104,50 +118,109 @@ class DaskEngine:
             msg = f"{at}: the scheduler has no workers; start: dask worker {at} --nthreads 1"
             raise UsageError(msg) from None
         inputs = {anywhere(t.variant).source: t.input_digest["bytes"] for t in self._tasks}
-        variant = anywhere(self._tasks[0].variant)
-        folder = Path(variant.target[: -len(Path(variant.name).as_posix())])
-        require_sight(self._ask, inputs, folder)
+        require_fit(self._ask(inputs, beacon), beacon)
 
-    def _ask(self, inputs: dict[str, int], folders: dict[str, str]) -> Mapping[str, Any]:
-        workers = list(self._client.scheduler_info(n_workers=-1)["workers"])
-        marks = {worker: f"{PARTIAL_PREFIX}{secrets.token_hex(8)}" for worker in workers}
+    def _ask(self, inputs: dict[str, int], beacon: Beacon) -> dict[str, Any]:
+        """Ask all workers at once, each in a thread: one that has hung holds up nobody."""
+        names = list(self._client.scheduler_info(n_workers=-1)["workers"])
         said: dict[str, Any] = {}
-        for worker, mark in marks.items():
-            said |= self._client.run(
-                report, inputs, folders, mark, workers=[worker], on_error="return"
-            )
-        return said
+
+        def ask(name: str) -> None:
+            try:
+                said.update(
+                    self._client.run(report, inputs, beacon, workers=[name], on_error="return")
+                )
+            except Exception as error:  # noqa: BLE001 - of the connection: the answer's place
+                said[name] = error
+
+        threads = [threading.Thread(target=ask, args=(name,), daemon=True) for name in names]
+        for thread in threads:
+            thread.start()
+        until = time.monotonic() + ASK_S
+        for thread in threads:
+            thread.join(max(0.0, until - time.monotonic()))
+        silence = TimeoutError(f"no answer within {ASK_S:g} s")
+        return {name: said.get(name, silence) for name in names}
+
+    def _fit(self) -> frozenset[str]:
+        return self._workers - self._unfit.keys()
 
     def _look(self) -> None:
+        """See who is there, and hand out again what waits for workers that are gone."""
         if time.monotonic() < self._looked + _LOOK_S:
             return
         self._looked = time.monotonic()
         if self._client.status != "running":
             msg = f"{self._address}: the scheduler is gone; run again to make what is left"
             raise BagnoiseError(msg)
-        self._workers = tuple(self._client.scheduler_info(n_workers=-1)["workers"])
+        self._workers = frozenset(self._client.scheduler_info(n_workers=-1)["workers"])
+        if self._workers and not self._fit():
+            why = "\n".join(f"worker {name} {text}" for name, text in self._unfit.items())
+            msg = f"{self._address}: no worker is left that fits; run again with others\n{why}"
+            raise BagnoiseError(msg)
+        for future, given in list(self._given.items()):
+            if given.only and not given.only & self._workers:
+                self._take_back(future)
+                self._client.cancel([future], force=True)
 
-    def _give(self, task: Task) -> None:
+    def _give(self, task: Task, beacon: Beacon) -> None:
         variant = anywhere(task.variant)
-        order = Order(variant, task.input_digest, present(Path(variant.target)), byte_versions())
+        there = present(Path(variant.target))
+        order = Order(variant, task.input_digest, there, byte_versions(), beacon)
         key = f"bagnoise-{secrets.token_hex(8)}"
-        future = self._client.submit(carry_out, order, key=key, pure=False)
-        self._given[future] = task
+        only = self._fit() if self._unfit else frozenset()
+        future = self._client.submit(
+            carry_out, order, key=key, pure=False, workers=list(only) or None
+        )
+        self._given[future] = _Given(task, only)
         future.add_done_callback(self._done.put)
 
+    def _take_back(self, future: Any) -> None:
+        self._tasks.appendleft(self._given.pop(future).task)
+
     def _line(self, future: Any) -> Line | None:
-        """Fetch the line of a task; None if it has to be asked for again."""
-        task = self._given[future]
+        """Fetch the line of a task; None if it has to be asked for, or made, again."""
+        task = self._given[future].task
         try:
-            line: Line = future.result(timeout=_FETCH_S)
+            answer: dict[str, Any] = future.result(timeout=_FETCH_S)
         except TimeoutError:  # its worker was lost with the result; it is being made again
             self._done.put(future)
             return None
         except Exception as error:  # noqa: BLE001 - each is the fate of one output
             self._looked = 0.0
             self._look()
-            return failed(task.variant, task.input_digest, _in_words(error))
-        return {**line, "variant_sha256": task.variant.digest}
+            answer = failed(task.variant, task.input_digest, _in_words(error))
+        future.release()
+        if "unfit" in answer:
+            if answer["worker"] not in self._unfit:
+                self._warn("worker {worker} gets no more outputs: it {unfit}".format_map(answer))
+            self._unfit[answer["worker"]] = answer["unfit"]
+            self._looked = 0.0
+            self._take_back(future)
+            return None
+        del self._given[future]
+        return seen({**answer, "variant_sha256": task.variant.digest}, task)
+
+
+class _Given(NamedTuple):
+    """A task that is handed out, to these workers only if any are named."""
+
+    task: Task
+    only: frozenset[str]
+
+
+def seen(line: Line, task: Task) -> Line:
+    """Return the line of an output if that is to be seen here too, else that of a failure."""
+    if line["state"] != "done":
+        return line
+    target = Path(anywhere(task.variant).target)
+    until = time.monotonic() + SEEN_S
+    while (there := present(target)) is None or there["bytes"] != line["output_bytes"]:
+        if time.monotonic() > until:
+            text = f"{target}: its worker has made it, but it is not to be seen here"
+            return failed(task.variant, task.input_digest, text)
+        time.sleep(0.1)
+    return {**line, **{f"output_{name}": value for name, value in there.items()}}
 
 
 def anywhere(variant: Variant) -> Variant:
@@ -165,13 +238,22 @@ def anywhere(variant: Variant) -> Variant:
     return replace(variant, source=str(source), target=str(target), settings=settings)
 
 
-def carry_out(order: Order) -> Line:
-    """Make an output on a worker, which may have joined after the others were asked."""
+def carry_out(order: Order) -> dict[str, Any]:
+    """Make an output on a worker, or say why this one, which may have joined late, is unfit."""
+    why = _unfit(order)
+    if why:
+        from distributed import get_worker  # noqa: PLC0415 - an extra
+
+        return {"worker": get_worker().address, "unfit": why}
+    return make_once(order)
+
+
+def _unfit(order: Order) -> str:
     difference = version_difference(order.byte_versions, byte_versions())
     if difference:
-        text = f"its worker would make other bytes: it has {difference}"
-        return failed(order.variant, order.input_digest, text)
-    return make_once(order)
+        return f"would make other bytes: it has {difference}"
+    inputs = {order.variant.source: order.input_digest["bytes"]}
+    return order.beacon.trouble() or next(iter(unseen_inputs(inputs)), "")
 
 
 def _in_words(error: Exception) -> str:

@@ -114,7 +114,6 @@ def _recordings(bag: Bag, jobs: list[tuple[Variant, Job]]) -> list[Recording | N
 
 def _job(bag: Bag, face: RememberingBag, variant: Variant) -> Job:
     target = location(variant.target)
-    target.parent.mkdir(parents=True, exist_ok=True)
     recipe = Recipe.model_validate(variant.recipe)
     return Job(bag, target, recipe, variant.options(), bind_to=face)
 

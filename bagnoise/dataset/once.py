@@ -17,6 +17,7 @@ from bagnoise.errors import BagError, BagnoiseError
 
 if TYPE_CHECKING:
     from bagnoise.dataset.manifest import Line
+    from bagnoise.dataset.sight import Beacon
     from bagnoise.dataset.variant import Variant
 
 _ONE_AT_A_TIME = threading.Lock()  # threads of one worker take turns: warnings are the process's
@@ -31,12 +32,14 @@ class Order:
         input_digest: what its manifest line says of the input.
         outdated: size and time of what stands in its place and may be replaced; None: nothing.
         byte_versions: the client's, which the worker's must equal.
+        beacon: shines where the output is wanted, as long as it is.
     """
 
     variant: Variant
     input_digest: dict[str, Any]
     outdated: dict[str, Any] | None
     byte_versions: dict[str, str]
+    beacon: Beacon
 
 
 def present(target: Path) -> dict[str, Any] | None:
@@ -48,16 +51,19 @@ def make_once(order: Order) -> Line:
     """Make an output in a folder of its own and give it its name, unless it has it already.
 
     The same order may be carried out again after its worker was lost, or twice at the same time:
-    outputs are equal byte for byte, so the one that is there first stays, untouched.
+    outputs are equal byte for byte, so the one that is there first stays, untouched. No folder is
+    made that the client has not made, and nothing gets a name that the client no longer waits for.
     """
     target = Path(order.variant.target)
     staging = target.parent / f"{PARTIAL_PREFIX}{secrets.token_hex(8)}"
     with _ONE_AT_A_TIME:
         try:
-            staging.mkdir(parents=True)
+            _require_wanted(order)
+            staging.mkdir()
             own = replace(order.variant, target=str(staging / target.name))
             (line,) = make([own], order.input_digest)
             if line["state"] == "done":
+                _require_wanted(order)
                 _settle(Path(own.target), target, line["output_sha256"], order.outdated)
                 line |= {f"output_{name}": value for name, value in stamp_of(target).items()}
             else:
@@ -73,6 +79,13 @@ def make_once(order: Order) -> Line:
         finally:
             shutil.rmtree(staging, ignore_errors=True)
     return line
+
+
+def _require_wanted(order: Order) -> None:
+    trouble = order.beacon.trouble()
+    if trouble:
+        msg = f"{order.variant.target}: the run has ended, or its worker {trouble}"
+        raise BagError(msg)
 
 
 def _settle(made: Path, target: Path, sha256: str, outdated: dict[str, Any] | None) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from bagnoise.bags.publish import PARTIAL_PREFIX
-from bagnoise.bags.remote_path import RemotePath
+from bagnoise.bags.remote_path import RemotePath, location
 from bagnoise.dataset.engine import Task
 from bagnoise.dataset.manifest import manifest_writer, read_manifest, write_manifest
 from bagnoise.dataset.resume import Planned, survey
@@ -118,6 +118,8 @@ def _make(
     fail_fast: bool,
     watch: Watcher | None,
 ) -> None:
+    for parent in {location(entry.variant.target).parent for entry in todo}:
+        parent.mkdir(parents=True, exist_ok=True)
     for entry in todo:
         engine.submit(Task(entry.variant, entry.input_digest))
     writer = manifest_writer(folder)

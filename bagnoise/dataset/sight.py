@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 import secrets
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -16,7 +17,7 @@ from bagnoise.dataset.digest import stamp_of
 from bagnoise.errors import BagnoiseError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
 
 @cache
@@ -43,20 +44,57 @@ def version_difference(mine: Mapping[str, str], theirs: Mapping[str, str]) -> st
     )
 
 
-def report(inputs: dict[str, int], folders: dict[str, str], mark: str) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Beacon:
+    """A file that the client keeps in its output folder as long as it wants outputs there.
+
+    Whoever finds the text in the file sees the client's folder, not another of the same name.
+    """
+
+    path: str
+    text: str
+
+    @classmethod
+    def lit(cls, folder: Path) -> Beacon:
+        """Write one."""
+        path = folder / f"{PARTIAL_PREFIX}{secrets.token_hex(8)}"
+        beacon = cls(str(path), secrets.token_hex(16))
+        path.write_text(beacon.text, "utf-8")
+        return beacon
+
+    @property
+    def folder(self) -> Path:
+        """The output folder."""
+        return Path(self.path).parent
+
+    def trouble(self) -> str:
+        """Say why it does not shine here; empty if it does."""
+        try:
+            seen = Path(self.path).read_text("utf-8")
+        except OSError as error:
+            where = f"the output folder {self.folder} of the client"
+            return f"does not see {where}: {_reason(error)}"
+        return "" if seen == self.text else f"sees another output folder at {self.folder}"
+
+    def put_out(self) -> None:
+        """Remove it; what is still being made for it will not be published."""
+        with suppress(OSError):
+            Path(self.path).unlink()
+
+
+def report(inputs: dict[str, int], beacon: Beacon) -> dict[str, Any]:
     """Say, on a worker, which versions it has and what it cannot see.
 
-    ``inputs`` are paths and their bytes; ``folders`` hold a file of the given text each, beside
-    which the worker writes its own, named ``mark``.
+    ``inputs`` are paths and their bytes. Beside the beacon the worker leaves a file of its own,
+    with the beacon's text, which the report names.
     """
-    return {
-        "versions": byte_versions(),
-        "mark": mark,
-        "unseen": [*_unseen_inputs(inputs), *_unseen_folders(folders, mark)],
-    }
+    mark = f"{PARTIAL_PREFIX}{secrets.token_hex(8)}"
+    unseen = [*unseen_inputs(inputs), *_unseen_folder(beacon, mark)]
+    return {"versions": byte_versions(), "mark": mark, "unseen": unseen}
 
 
-def _unseen_inputs(inputs: dict[str, int]) -> Iterable[str]:
+def unseen_inputs(inputs: dict[str, int]) -> Iterable[str]:
+    """Say which inputs cannot be read here, or are of another size."""
     for path, size in inputs.items():
         try:
             if Path(path).is_file():
@@ -70,56 +108,41 @@ def _unseen_inputs(inputs: dict[str, int]) -> Iterable[str]:
             yield f"sees another input at {path}: {found} bytes, not {size}"
 
 
-def _unseen_folders(folders: dict[str, str], mark: str) -> Iterable[str]:
-    for probe, text in folders.items():
-        folder = Path(probe).parent
-        try:
-            seen = Path(probe).read_text("utf-8")
-        except OSError as error:
-            yield f"does not see the output folder {folder} of the client: {_reason(error)}"
-            continue
-        if seen != text:
-            yield f"sees another output folder at {folder}"
-            continue
-        try:
-            (folder / mark).write_text(text, "utf-8")
-        except OSError as error:
-            yield f"cannot write to the output folder {folder}: {_reason(error)}"
+def _unseen_folder(beacon: Beacon, mark: str) -> Iterable[str]:
+    trouble = beacon.trouble()
+    if trouble:
+        yield trouble
+        return
+    try:
+        (beacon.folder / mark).write_text(beacon.text, "utf-8")
+    except OSError as error:
+        yield f"cannot write to the output folder {beacon.folder}: {_reason(error)}"
 
 
 def _reason(error: Exception) -> str:
     return (isinstance(error, OSError) and error.strerror) or str(error)
 
 
-def require_sight(
-    ask: Callable[[dict[str, int], dict[str, str]], Mapping[str, Any]],
-    inputs: dict[str, int],
-    folder: Path,
-) -> None:
-    """Ask every worker what it sees, through ``ask(inputs, folders) -> worker -> report or error``.
+def require_fit(said: Mapping[str, Any], beacon: Beacon) -> None:
+    """Judge what each worker, by its name, has said: its `report`, or an error.
 
     Raises:
         UsageError: a worker sees other files, or has other versions; one line a worker.
     """
-    probe = folder / f"{PARTIAL_PREFIX}{secrets.token_hex(8)}"
-    text = secrets.token_hex(16)
-    probe.write_text(text, "utf-8")
-    marks: list[Path] = []
     try:
-        wrong = []
-        for worker, said in ask(inputs, {str(probe): text}).items():
-            if isinstance(said, dict):
-                marks.append(folder / said["mark"])
-            wrong += [f"worker {worker} {what}" for what in _wrong(said, folder, text)]
-        if wrong:
-            raise UsageError("\n".join(wrong))
+        wrong = [
+            f"worker {name} {what}" for name, one in said.items() for what in _wrong(one, beacon)
+        ]
     finally:
-        for path in (probe, *marks):
-            with suppress(OSError):
-                path.unlink()
+        for one in said.values():
+            if isinstance(one, dict):
+                with suppress(OSError):
+                    (beacon.folder / one["mark"]).unlink()
+    if wrong:
+        raise UsageError("\n".join(wrong))
 
 
-def _wrong(said: Any, folder: Path, text: str) -> list[str]:
+def _wrong(said: Any, beacon: Beacon) -> list[str]:
     if isinstance(said, ImportError):
         return [f"cannot import {said.name}: install there what is installed here"]
     if isinstance(said, BaseException):
@@ -129,7 +152,7 @@ def _wrong(said: Any, folder: Path, text: str) -> list[str]:
         return [f"would make other bytes: it has {difference}"]
     if said["unseen"]:
         return list(said["unseen"])
-    mark = folder / said["mark"]
-    if not mark.is_file() or mark.read_text("utf-8") != text:
-        return [f"writes to another output folder than the client's {folder}"]
+    mark = beacon.folder / said["mark"]
+    if not mark.is_file() or mark.read_text("utf-8") != beacon.text:
+        return [f"writes to another output folder than the client's {beacon.folder}"]
     return []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -19,12 +20,13 @@ from pages import Reader, short_lap
 from plans import LAP, ROOT, plan_text, variants_of
 
 from bagnoise.cli.main import cli
-from bagnoise.dataset.cluster import DaskEngine
-from bagnoise.dataset.engine import InProcessEngine
+from bagnoise.dataset.cluster import DaskEngine, seen
+from bagnoise.dataset.engine import InProcessEngine, Task
+from bagnoise.dataset.make import make
 from bagnoise.dataset.manifest import MANIFEST_NAME, read_manifest
 from bagnoise.dataset.once import Order, make_once, present
 from bagnoise.dataset.run import make_dataset
-from bagnoise.dataset.sight import byte_versions
+from bagnoise.dataset.sight import Beacon, byte_versions
 from bagnoise.dataset.variant import Variant
 from bagnoise.errors import UsageError
 
@@ -244,6 +246,93 @@ def test_workers_that_do_not_fit_are_named(tmp_path: Path, cluster: Cluster) -> 
     assert {path.name for path in out.iterdir()} == {".bagnoise-dataset.lock", MANIFEST_NAME}
 
 
+@pytest.mark.parametrize(
+    ("unfit", "said"),
+    [
+        (OTHER_VERSION, "would make other bytes: it has bagnoise 0.0.1 instead of"),
+        (BLIND.format("{out}/"), "does not see the output folder {out} of the client"),
+        (BLIND.format(str(LAP)), f"cannot read the input {LAP}: No such file or directory"),
+    ],
+    ids=["version", "output", "input"],
+)
+def test_a_worker_that_joins_late_and_does_not_fit_is_not_used(
+    tmp_path: Path, cluster: Cluster, unfit: str, said: str
+) -> None:
+    """The others make its outputs, too; nothing is said to be done that is not there."""
+    out, script = tmp_path / "out", tmp_path / "unfit.py"
+    script.write_text(unfit.format(out=out) if "{out}" in unfit else unfit)
+    cluster.scheduler()
+    go = patient_worker(cluster)
+    client = subprocess.Popen(
+        command(plan_in(tmp_path), cluster), cwd=ROOT, stderr=subprocess.PIPE, text=True
+    )
+    wait_for_lines(out, 1)
+    cluster.worker(str(script))
+    assert client.stderr is not None
+    first = client.stderr.readline()
+    go.touch()
+    _, errors = client.communicate(timeout=60)
+    assert client.returncode == 0, errors
+    assert first.startswith("warning: worker tcp://127.0.0.1:")
+    assert f"gets no more outputs: it {said.format(out=out)}" in first
+    assert errors == ""
+    require_equal_to_local(out, tmp_path / "local")
+
+
+def patient_worker(cluster: Cluster) -> Path:
+    """Start a worker that makes one output, and the others once there is the file returned."""
+    go, script = cluster.folder / "go", cluster.folder / "patient.py"
+    script.write_text(
+        "import os, time\nimport bagnoise.dataset.once as once\n"
+        "from bagnoise.dataset.make import make\nmade = []\n"
+        "def waiting(variants, digest):\n"
+        f"    while made and not os.path.exists({str(go)!r}): time.sleep(0.05)\n"
+        "    made.append(1)\n"
+        "    return make(variants, digest)\nonce.make = waiting\n"
+    )
+    cluster.worker(str(script))
+    return go
+
+
+def test_when_only_an_unfit_worker_is_left_the_run_ends(tmp_path: Path, cluster: Cluster) -> None:
+    script = tmp_path / "unfit.py"
+    script.write_text(OTHER_VERSION)
+    cluster.scheduler()
+    patient_worker(cluster)
+    client = subprocess.Popen(
+        command(plan_in(tmp_path), cluster), cwd=ROOT, stderr=subprocess.PIPE, text=True
+    )
+    wait_for_lines(tmp_path / "out", 1)
+    cluster.worker(str(script))
+    assert client.stderr is not None
+    assert "gets no more outputs" in client.stderr.readline()
+    cluster.processes[1].kill()
+    _, errors = client.communicate(timeout=60)
+    assert client.returncode == 1
+    assert "no worker is left that fits" in errors
+    done = read_manifest(tmp_path / "out")
+    assert len(done) == 1
+    assert all((tmp_path / "out" / name).is_file() for name in done)
+
+
+def test_a_worker_that_does_not_answer_is_named(
+    tmp_path: Path, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bagnoise.dataset.cluster.ASK_S", 2.0)
+    cluster.scheduler()
+    cluster.worker()
+    hung = cluster.worker()
+    cluster.wait_for_workers(2)
+    hung.send_signal(signal.SIGSTOP)
+    out = tmp_path / "out"
+    with pytest.raises(UsageError) as raised:
+        make_dataset(variants_of(out, SEEDS), out, DaskEngine(cluster.address))
+    (line,) = str(raised.value).splitlines()
+    assert line.startswith("worker tcp://127.0.0.1:")
+    assert line.endswith("no answer within 2 s")
+    assert {path.name for path in out.iterdir()} == {".bagnoise-dataset.lock", MANIFEST_NAME}
+
+
 def test_nobody_at_the_address(tmp_path: Path, cluster: Cluster) -> None:
     done = run(plan_in(tmp_path), cluster)
     assert done.returncode == 2
@@ -266,7 +355,9 @@ def test_without_the_extra_the_error_names_it(
 
 
 def order_of(variant: Variant) -> Order:
-    return Order(variant, {}, present(Path(variant.target)), byte_versions())
+    target = Path(variant.target)
+    target.parent.mkdir(exist_ok=True)
+    return Order(variant, {}, present(target), byte_versions(), Beacon.lit(target.parent))
 
 
 def test_an_order_carried_out_twice_leaves_the_first_output(tmp_path: Path) -> None:
@@ -284,7 +375,6 @@ def test_what_has_appeared_is_left_alone_and_what_is_outdated_replaced(tmp_path:
     (variant,) = variants_of(tmp_path / "out")
     order = order_of(variant)
     target = Path(variant.target)
-    target.parent.mkdir()
     target.write_bytes(LAP.read_bytes())
     refused = make_once(order)
     assert refused["state"] == "failed"
@@ -293,3 +383,51 @@ def test_what_has_appeared_is_left_alone_and_what_is_outdated_replaced(tmp_path:
     line: dict[str, Any] = make_once(order_of(variant))
     assert line["state"] == "done"
     assert target.read_bytes() != LAP.read_bytes()
+
+
+def test_what_nobody_waits_for_is_not_made(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    (variant,) = variants_of(out)
+    order = order_of(variant)
+    order.beacon.put_out()
+    line = make_once(order)
+    assert line["state"] == "failed"
+    assert "the run has ended" in line["error"]
+    assert list(out.iterdir()) == []
+
+
+@pytest.mark.parametrize("folder_goes", [False, True])
+def test_what_nobody_waits_for_any_more_is_not_published(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, folder_goes: bool
+) -> None:
+    """The client ends, and may clear up, while the output is made."""
+    out = tmp_path / "out"
+    (variant,) = variants_of(out)
+    order = order_of(variant)
+
+    def ended(variants: list[Variant], digest: dict[str, Any]) -> list[Any]:
+        lines = list(make(variants, digest))
+        order.beacon.put_out()
+        if folder_goes:
+            shutil.rmtree(out)
+        return lines
+
+    monkeypatch.setattr("bagnoise.dataset.once.make", ended)
+    line = make_once(order)
+    assert line["state"] == "failed"
+    assert "the run has ended" in line["error"]
+    assert not out.exists() if folder_goes else list(out.iterdir()) == []
+
+
+def test_what_is_not_to_be_seen_here_is_not_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bagnoise.dataset.cluster.SEEN_S", 0.2)
+    (variant,) = variants_of(tmp_path / "out")
+    line, task = make_once(order_of(variant)), Task(variant, {})
+    assert seen(line, task) == line
+    target = Path(variant.target)
+    target.write_bytes(target.read_bytes() + b"more")
+    assert "is not to be seen here" in seen(line, task)["error"]
+    target.unlink()
+    assert "is not to be seen here" in seen(line, task)["error"]

@@ -68,6 +68,7 @@ def test_whole_bags_that_share_a_reading_equal_those_of_augment(tmp_path: Path) 
     out = tmp_path / "out"
     text = f"output: {out}\ninputs: ['{LAP}']\nrecipes: [track.yaml]\nseeds: [3, 5]\n"
     variants = expand(loaded(text, tmp_path))
+    out.mkdir()
     assert [line["state"] for line in make(variants, {})] == ["done", "done"]
     for variant in variants:
         alone = tmp_path / "alone.mcap"
@@ -80,6 +81,7 @@ def test_outputs_that_share_a_reading_equal_those_of_augment(tmp_path: Path, rec
     (tmp_path / "kinds.yaml").write_text(ALL_KINDS)
     name = recipes if recipes in "cone-noise-simulator" else str(tmp_path / recipes)
     variants = variants_of(tmp_path / "out", "seeds: [3, 5]\n", recipes=name)
+    (tmp_path / "out").mkdir()
     lines = list(make(variants, {}))
     assert [line["state"] for line in lines] == ["done", "done"]
     for variant in variants:
