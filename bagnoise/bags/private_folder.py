@@ -16,10 +16,20 @@ _STEP_BYTES = 1 << 20
 
 
 class PrivateFolder:
-    """A temporary folder (in ``TMPDIR``) that vanishes on `close`, at the latest at exit."""
+    """A temporary folder (in ``TMPDIR``) that vanishes on `close`, at the latest at exit.
+
+    Raises:
+        BagError: there is no place for one.
+    """
 
     def __init__(self) -> None:
-        self.path = Path(tempfile.mkdtemp(prefix="bagnoise-"))
+        try:
+            self.path = Path(tempfile.mkdtemp(prefix="bagnoise-"))
+        except OSError as error:
+            msg = (
+                f"no temporary folder can be made (set TMPDIR to choose a place): {error.strerror}"
+            )
+            raise BagError(msg) from error
         self._remove = weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
 
     def link_or_copy(self, source: Path) -> Path:

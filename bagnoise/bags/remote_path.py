@@ -7,6 +7,7 @@ import os
 import re
 import stat
 from fnmatch import fnmatchcase
+from itertools import groupby
 from pathlib import Path, PosixPath
 from typing import TYPE_CHECKING, Any
 
@@ -167,14 +168,14 @@ class RemotePath(PosixPath):
 
     def glob(self, pattern: Any, **_: Any) -> Iterator[RemotePath]:  # type: ignore[override,unused-ignore]
         """Yield what matches, each ``/`` in the pattern a level; ``**`` is any number of them."""
-        wanted = _levels(pattern)
+        levels = [level for level, _ in groupby(pattern.split("/"))]
         found = {
             self.joinpath(*path.relative_to(self).parts[:depth])
             for path in self.rglob("*")
             for depth in range(1, len(path.relative_to(self).parts) + 1)
         }
         for path in sorted(found):
-            if wanted.fullmatch("/".join(path.relative_to(self).parts)):
+            if _matches(path.relative_to(self).parts, levels):
                 yield path
 
     def _prefix(self) -> str:
@@ -247,13 +248,16 @@ class _ObjectReader(io.RawIOBase):
         return count
 
 
-def _levels(pattern: str) -> re.Pattern[str]:
-    """Translate a pattern in which ``*`` stays within a level and ``**`` does not."""
-    text = ""
-    for token in re.findall(r"\*\*/|\*\*|\*|\?|\[[^\]]+\]|.", pattern):
-        if token.startswith("["):
-            text += token.replace("[!", "[^")
-        else:
-            special = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-            text += special.get(token, re.escape(token))
-    return re.compile(text)
+def _matches(parts: tuple[str, ...], levels: list[str]) -> bool:
+    """Whether a name matches a pattern, level by level, as `glob` matches local files."""
+    if not levels:
+        return not parts
+    if levels[0] == "**":
+        shown = next((n for n, part in enumerate(parts) if part.startswith(".")), len(parts))
+        return any(_matches(parts[n:], levels[1:]) for n in range(shown + 1))
+    return (
+        bool(parts)
+        and fnmatchcase(parts[0], levels[0])
+        and levels[0].startswith(".") >= parts[0].startswith(".")
+        and _matches(parts[1:], levels[1:])
+    )

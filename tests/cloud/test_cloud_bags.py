@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import json
 import os
 import signal
@@ -489,6 +490,33 @@ def test_patterns_and_parents(bucket: Bucket) -> None:
     assert not (root / "b").is_file()
     assert not (root / "c").exists()
     assert (root / "x.mcap").parent == root
+
+
+def test_patterns_match_as_those_of_local_files(bucket: Bucket, tmp_path: Path) -> None:
+    names = ("a/x", "a/b/y", "a/b/c/z", "a/b/w.mcap", "a/b/.hidden", "a/[", "a/^", "a/.d/x")
+    for name in names:
+        bucket.put(f"in/{name}", b"1")
+        (tmp_path / "in" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "in" / name).touch()
+    root = location(bucket.url("in"))
+    asked = ("a/*", "*/[z-a]*", "a/[^x]", "a/[!x]", "a/[", "**/*", "a/**/*.mcap", "**/c/**/z")
+    for pattern in (*asked, "a/?", "a/.*", "**/.d/*", "**/**/*", "A/X", "a/[]b]"):
+        mine = {path.relative_to(root).as_posix() for path in root.glob(pattern)}
+        found = glob.glob(pattern, root_dir=tmp_path / "in", recursive=True)  # noqa: PTH207
+        assert mine == {name.rstrip("/") for name in found if name}, pattern
+
+
+def test_no_place_for_temporary_files(
+    bucket: Bucket,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "nowhere"))
+    assert run("augment", "-q", *NOISE, KEPT, LAP, bucket.url("out.mcap")) == 1
+    error = capsys.readouterr().err
+    assert error.startswith("bagnoise: no temporary folder can be made (set TMPDIR")
+    assert bucket.listing() == []
 
 
 def test_only_one_file_knows_fsspec_and_only_urls_need_it() -> None:
