@@ -150,8 +150,7 @@ class McapBag(Bag):
                 raise DamagedBagError(text)
             self.warnings.append(f"{text}; they are lost")
             chunk.is_sound = chunk.is_whole = False
-            for id_ in unknown:
-                del chunk.counts[id_], chunk.spans[id_]
+            chunk.forget(unknown)
             chunk.settle()
         file.layout.chunks = [chunk for chunk in file.layout.chunks if chunk.counts]
 

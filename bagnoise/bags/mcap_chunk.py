@@ -2,40 +2,31 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass, field
-from operator import attrgetter
-from typing import TYPE_CHECKING, NamedTuple
+import struct
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
 
-import numpy as np
-
-from bagnoise.bags import mcap_records as r
-from bagnoise.bags.mcap_compression import CorruptChunkError, crc32, decompress
 from bagnoise.bags.model import Span
-from bagnoise.errors import DamagedBagError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from bagnoise.bags.mcap_source import Source
-
-_IN_CHUNKS = frozenset({r.SCHEMA, r.CHANNEL, r.MESSAGE})
-# times, size, checksum, the name of a compression and the length of what follows
-_CHUNK_HEAD_BYTES = r.CHUNK_HEAD.size + 4 + 64 + 8
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
 
-_channel_of = attrgetter("channel_id")
+_INDEX_ROW = struct.Struct("<HQ")  # channel id, where its index is
+_HELD_ROW = struct.Struct("<HQQQ")  # channel id, count, first and last log time
 
 
 @dataclass(slots=True)
 class Chunk:
     """Where it is and which messages are in it, by the file's own channel ids.
 
+    Files have thousands of chunks, and what is known of each is kept: ``index_offsets``, ``counts``
+    and ``spans`` are packed, and each look at them makes a new dict.
+
     Attributes:
         offset, length: the record (with its head) in the file; of loose records, their range.
         start_ns, end_ns: of its messages, as indexed.
-        index_offsets, index_length: its message indexes; empty where there are none.
-        counts, spans: by channel id.
+        index_length: of its message indexes, which follow it.
         is_loose: records that stand in the file outside of any chunk.
         is_sound: its message indexes exist, know their channels and agree with its header, so that
             it may be copied unread.
@@ -46,218 +37,74 @@ class Chunk:
     length: int
     start_ns: int = 0
     end_ns: int = 0
-    index_offsets: dict[int, int] = field(default_factory=dict)
     index_length: int = 0
     compression: str = ""
     compressed_bytes: int = 0
     uncompressed_bytes: int = 0
-    counts: dict[int, int] = field(default_factory=dict)
-    spans: dict[int, Span] = field(default_factory=dict)
     is_loose: bool = False
     is_sound: bool = False
     is_whole: bool = True
+    _indexes: bytes | bytearray = b""
+    _held: bytes = b""
+    _tally: dict[int, tuple[int, int, int]] | None = None  # of `note`, until somebody looks
 
     @property
     def end(self) -> int:
         """Where the record ends."""
         return self.offset + self.length
 
+    @property
+    def index_offsets(self) -> dict[int, int]:
+        """Where its message indexes are, by channel id; empty where there are none."""
+        return dict(_INDEX_ROW.iter_unpack(self._indexes))
+
+    @index_offsets.setter
+    def index_offsets(self, offsets: Mapping[int, int]) -> None:
+        self._indexes = b"".join(_INDEX_ROW.pack(*item) for item in offsets.items())
+
+    def add_index(self, channel_id: int, offset: int) -> None:
+        """Note that a message index follows the last one."""
+        if not isinstance(self._indexes, bytearray):
+            self._indexes = bytearray(self._indexes)
+        self._indexes += _INDEX_ROW.pack(channel_id, offset)
+
+    @property
+    def counts(self) -> dict[int, int]:
+        """How many messages it holds, by channel id."""
+        return {id_: count for id_, count, _, _ in self._rows()}
+
+    @property
+    def spans(self) -> dict[int, Span]:
+        """First and last log time by channel id."""
+        return {id_: Span(start_ns, end_ns) for id_, _, start_ns, end_ns in self._rows()}
+
+    def hold(self, rows: Iterable[tuple[int, int, int, int]]) -> None:
+        """Take (channel id, count, first and last log time) of each channel."""
+        self._held = b"".join(_HELD_ROW.pack(*row) for row in rows)
+        self._tally = None
+
+    def forget(self, channel_ids: Collection[int]) -> None:
+        """Leave out the messages of some channels."""
+        self.hold([row for row in self._rows() if row[0] not in channel_ids])
+
     def note(self, channel_id: int, log_ns: int) -> None:
         """Count a message."""
-        self.counts[channel_id] = self.counts.get(channel_id, 0) + 1
-        old = self.spans.get(channel_id)
-        self.spans[channel_id] = (
-            Span(log_ns, log_ns)
-            if old is None
-            else Span(min(old.start_ns, log_ns), max(old.end_ns, log_ns))
-        )
+        if self._tally is None:
+            self._tally = {row[0]: row[1:] for row in self._rows()}
+        count, start_ns, end_ns = self._tally.get(channel_id, (0, log_ns, log_ns))
+        self._tally[channel_id] = count + 1, min(start_ns, log_ns), max(end_ns, log_ns)
 
     def settle(self) -> None:
         """Take start and end from the messages."""
-        if self.spans:
-            self.start_ns = min(span.start_ns for span in self.spans.values())
-            self.end_ns = max(span.end_ns for span in self.spans.values())
-
-
-class Raw(NamedTuple):
-    """A message record within a chunk's records."""
-
-    channel_id: int
-    sequence: int
-    log_ns: int
-    publish_ns: int
-    start: int  # of the record
-    data_start: int
-    end: int
-
-
-class ChunkHead(NamedTuple):
-    """What a chunk's record says of it; ``records_at`` is where its compressed records begin."""
-
-    start_ns: int
-    end_ns: int
-    size: int
-    crc: int
-    compression: str
-    packed_size: int
-    records_at: int
-
-
-def read_head(source: Source, offset: int, length: int) -> ChunkHead:
-    """Read the head of a chunk of this length.
-
-    Raises:
-        CutOffError: it does not fit.
-    """
-    head = r.RECORD_HEAD.size
-    fields = r.Fields(source.read(offset + head, min(length - head, _CHUNK_HEAD_BYTES)))
-    start_ns, end_ns, size, crc = fields.unpack(r.CHUNK_HEAD)
-    name, packed_size = fields.text(), fields.u64()
-    return ChunkHead(start_ns, end_ns, size, crc, name, packed_size, offset + head + fields.at)
-
-
-def load(source: Source, chunk: Chunk, buffer: bytearray) -> memoryview:
-    """Read and decompress a chunk's records, and check its CRC where it carries one.
-
-    Raises:
-        DamagedBagError: with file and offset.
-    """
-    if chunk.is_loose:
-        return source.read(chunk.offset, chunk.length)
-    try:
-        head = read_head(source, chunk.offset, chunk.length)
-        if head.packed_size > chunk.end - head.records_at:
-            msg = f"{head.packed_size} bytes of records do not fit it"
-            raise r.CutOffError(msg)  # noqa: TRY301
-        if head.compression == "" and head.size == head.packed_size:
-            records = source.read_into(buffer, head.records_at, head.size)
+        if self._tally is None:
+            spans = [row[2:] for row in self._rows()]
         else:
-            packed = source.read_reused(head.records_at, head.packed_size)
-            records = decompress(packed, head.compression, head.size, buffer)
-    except (r.CutOffError, CorruptChunkError) as error:
-        raise damaged(source, chunk, error) from None
-    if head.crc and crc32(records) != head.crc:
-        raise damaged(source, chunk, CorruptChunkError("its checksum is wrong"))
-    return records
+            spans = [told[1:] for told in self._tally.values()]
+        if spans:
+            self.start_ns = min(start_ns for start_ns, _ in spans)
+            self.end_ns = max(end_ns for _, end_ns in spans)
 
-
-def damaged(source: Source, chunk: Chunk, error: Exception) -> DamagedBagError:
-    """Say which chunk is damaged, and how."""
-    what = "records" if chunk.is_loose else "chunk"
-    return DamagedBagError(f"{source.path}: {what} at byte {chunk.offset}: {error}")
-
-
-def records_of(records: memoryview) -> Iterator[tuple[int, int, int, int]]:
-    """Yield (opcode, record start, body start, end) of records.
-
-    Raises:
-        CutOffError: the last one is cut off.
-    """
-    at, end = 0, len(records)
-    head, unpack = r.RECORD_HEAD.size, r.RECORD_HEAD.unpack_from
-    while at < end:
-        if at + head > end:
-            msg = f"a record is cut off at its byte {at}"
-            raise r.CutOffError(msg)
-        opcode, length = unpack(records, at)
-        stop = at + head + length
-        if stop > end:
-            msg = f"a record of {length} bytes is cut off at its byte {at}"
-            raise r.CutOffError(msg)
-        yield opcode, at, at + head, stop
-        at = stop
-
-
-def records_between(records: memoryview) -> Iterator[tuple[int, int, int, int]]:
-    """Yield messages and what may stand between them, as `records_of` does.
-
-    Raises:
-        CutOffError: there is anything else: what follows has no meaning.
-    """
-    for opcode, start, body, end in records_of(records):
-        if opcode not in _IN_CHUNKS and opcode < r.PRIVATE:
-            msg = f"a record of kind {opcode} at its byte {start}, among messages"
-            raise r.CutOffError(msg)
-        yield opcode, start, body, end
-
-
-def messages_of(source: Source, chunk: Chunk, records: memoryview) -> list[Raw]:
-    """Find all messages in the order in which they stand.
-
-    Raises:
-        DamagedBagError: they are not as many, or not of the times, that were counted.
-    """
-    try:
-        found = [
-            raw_message(records, start, body, end)
-            for opcode, start, body, end in records_between(records)
-            if opcode == r.MESSAGE
-        ]
-        if not chunk.is_whole:
-            found = [raw for raw in found if raw.channel_id in chunk.counts]
-        counts = Counter(map(_channel_of, found))
-        if counts != chunk.counts:
-            msg = f"it holds messages {dict(counts)} by channel id, its indexes say {chunk.counts}"
-            raise r.CutOffError(msg)  # noqa: TRY301
-        times = [raw.log_ns for raw in found]
-        if found and (min(times), max(times)) != (chunk.start_ns, chunk.end_ns):
-            msg = f"it holds messages from {min(times)} to {max(times)} ns, its indexes say others"
-            raise r.CutOffError(msg)  # noqa: TRY301
-    except r.CutOffError as error:
-        raise damaged(source, chunk, error) from None
-    return found
-
-
-def raw_message(records: memoryview, start: int, body: int, end: int) -> Raw:
-    """Read a message's head."""
-    data_start = body + r.MESSAGE_HEAD.size
-    if data_start > end:
-        msg = f"a message is cut off at its byte {start}"
-        raise r.CutOffError(msg)
-    id_, sequence, log_ns, publish_ns = r.MESSAGE_HEAD.unpack_from(records, body)
-    return Raw(id_, sequence, log_ns, publish_ns, start, data_start, end)
-
-
-def indexed_messages(
-    source: Source, chunk: Chunk, records: memoryview, channel_ids: set[int]
-) -> list[Raw]:
-    """Find the messages of some channels by the chunk's indexes, in the order they stand in.
-
-    Raises:
-        CutOffError: an index points to what is no such message.
-    """
-    found = []
-    for id_, _, pairs in message_indexes(source, chunk):
-        if id_ not in channel_ids:
-            continue
-        for log_ns, offset in pairs.tolist():
-            found.append(_message_at(records, offset, id_, log_ns))
-    found.sort(key=lambda raw: raw.start)
-    return found
-
-
-def _message_at(records: memoryview, offset: int, channel_id: int, log_ns: int) -> Raw:
-    body = offset + r.RECORD_HEAD.size
-    if body <= len(records):
-        opcode, length = r.RECORD_HEAD.unpack_from(records, offset)
-        if opcode == r.MESSAGE and body + length <= len(records):
-            raw = raw_message(records, offset, body, body + length)
-            if (raw.channel_id, raw.log_ns) == (channel_id, log_ns):
-                return raw
-    msg = f"a message index points to byte {offset}, where its message is not"
-    raise r.CutOffError(msg)
-
-
-def message_indexes(source: Source, chunk: Chunk) -> Iterator[tuple[int, int, np.ndarray]]:
-    """Yield (channel id, where, (n, 2) uint64 of time and offset) of a chunk's message indexes.
-
-    Raises:
-        CutOffError: they are cut off.
-    """
-    data = source.read(chunk.end, chunk.index_length)
-    for opcode, start, body, end in records_of(data):
-        if opcode != r.MESSAGE_INDEX:
-            msg = "there is something else in the place of its message indexes"
-            raise r.CutOffError(msg)
-        id_, pairs = r.read_message_index(data[body:end])
-        yield id_, chunk.end + start, np.frombuffer(pairs, "<u8").reshape(-1, 2)
+    def _rows(self) -> Iterator[tuple[int, int, int, int]]:
+        if self._tally is not None:
+            self.hold((id_, *told) for id_, told in self._tally.items())
+        return cast("Iterator[tuple[int, int, int, int]]", _HELD_ROW.iter_unpack(self._held))

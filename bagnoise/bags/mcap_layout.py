@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bagnoise.bags import mcap_records as r
-from bagnoise.bags.mcap_chunk import damaged, load, message_indexes, raw_message, records_between
+from bagnoise.bags.mcap_content import damaged, load, message_indexes, raw_message, records_between
 from bagnoise.bags.model import Span
 
 if TYPE_CHECKING:
@@ -97,7 +97,8 @@ def count_by_content(source: Source, layout: Layout, chunk: Chunk) -> None:
         DamagedBagError: it cannot be read.
     """
     head = r.Fields(source.body(chunk.offset, chunk.length))
-    chunk.counts, chunk.spans, chunk.is_sound = {}, {}, False
+    chunk.hold(())
+    chunk.is_sound = False
     try:
         *_, chunk.uncompressed_bytes, _ = head.unpack(r.CHUNK_HEAD)
         chunk.compression = head.text()
@@ -121,24 +122,24 @@ def count_by_index(source: Source, layout: Layout, chunk: Chunk) -> bool:
         DamagedBagError: what is in their place is something else.
     """
     places: list[int] = []
-    chunk.index_offsets = {}
+    offsets: dict[int, int] = {}
+    rows = []
     try:
         for id_, at, pairs in message_indexes(source, chunk):
             if not len(pairs):
                 continue
-            if id_ in chunk.index_offsets or id_ not in layout.channels:
+            if id_ in offsets or id_ not in layout.channels:
                 return False
-            chunk.index_offsets[id_] = at
-            chunk.counts[id_] = len(pairs)
-            first_ns, last_ns = int(pairs[:, 0].min()), int(pairs[:, 0].max())
-            # one number twice where there is one message: chunks are many, and all are remembered
-            chunk.spans[id_] = Span(first_ns, first_ns if first_ns == last_ns else last_ns)
+            offsets[id_] = at
+            rows.append((id_, len(pairs), int(pairs[:, 0].min()), int(pairs[:, 0].max())))
             places += pairs[:, 1].tolist()
     except r.CutOffError as error:
         raise damaged(source, chunk, error) from None
     if len(set(places)) < len(places) or max(places, default=0) >= chunk.uncompressed_bytes:
         return False
     claimed = chunk.start_ns, chunk.end_ns
+    chunk.index_offsets = offsets
+    chunk.hold(rows)
     chunk.settle()
     return bool(places) and claimed == (chunk.start_ns, chunk.end_ns)
 

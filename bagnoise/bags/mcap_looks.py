@@ -7,8 +7,8 @@ from bisect import bisect_right
 from typing import TYPE_CHECKING
 
 from bagnoise.bags import mcap_records as r
-from bagnoise.bags.mcap_chunk import read_head
 from bagnoise.bags.mcap_compression import KNOWN
+from bagnoise.bags.mcap_content import read_head
 from bagnoise.bags.mcap_scan import DATA_END_BYTES, IN_DATA
 from bagnoise.errors import DamagedBagError
 

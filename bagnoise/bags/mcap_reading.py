@@ -14,7 +14,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from bagnoise.bags import mcap_records as r
-from bagnoise.bags.mcap_chunk import Raw, damaged, indexed_messages, load, messages_of
+from bagnoise.bags.mcap_content import Raw, damaged, indexed_messages, load, messages_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

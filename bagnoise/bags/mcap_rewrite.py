@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from bagnoise.bags.generic import Reorder, check_times, takes_its_place
-from bagnoise.bags.mcap_chunk import messages_of
+from bagnoise.bags.mcap_content import messages_of
 from bagnoise.bags.mcap_ids import FileIds
 from bagnoise.bags.mcap_output import ChunkBuilder, McapOutput, message_parts
 from bagnoise.bags.mcap_reading import Place, advise, borrow
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bagnoise.bags.mcap_bag import McapBag
-    from bagnoise.bags.mcap_chunk import Raw
     from bagnoise.bags.mcap_compression import Compression
+    from bagnoise.bags.mcap_content import Raw
     from bagnoise.bags.mcap_reading import Found, Loan
     from bagnoise.bags.model import (
         Edit,

@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bagnoise.bags import mcap_records as r
-from bagnoise.bags.mcap_chunk import Chunk, message_indexes, read_head
+from bagnoise.bags.mcap_chunk import Chunk
+from bagnoise.bags.mcap_content import message_indexes, read_head
 from bagnoise.bags.mcap_layout import count_by_content
 from bagnoise.bags.mcap_looks import Looks
 from bagnoise.bags.mcap_scan import DATA_END_BYTES, IN_DATA, take_record

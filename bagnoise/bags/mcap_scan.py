@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bagnoise.bags import mcap_records as r
-from bagnoise.bags.mcap_chunk import Chunk, raw_message
+from bagnoise.bags.mcap_chunk import Chunk
+from bagnoise.bags.mcap_content import raw_message
 from bagnoise.bags.mcap_layout import count_by_content
 from bagnoise.bags.mcap_summary import private
 from bagnoise.errors import DamagedBagError
@@ -81,7 +82,7 @@ def _take_index(source: Source, layout: Layout, offset: int, length: int) -> Non
     id_, _ = r.read_message_index(source.body(offset, length))
     chunk = layout.chunks[-1] if layout.chunks else None
     if chunk is not None and offset == chunk.end + chunk.index_length and not chunk.is_loose:
-        chunk.index_offsets[id_] = offset
+        chunk.add_index(id_, offset)
         chunk.index_length += length
 
 

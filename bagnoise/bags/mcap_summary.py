@@ -6,10 +6,10 @@ import hashlib
 from typing import TYPE_CHECKING
 
 from bagnoise.bags import mcap_records as r
-from bagnoise.bags.mcap_chunk import Chunk, records_of
+from bagnoise.bags.mcap_chunk import Chunk
 from bagnoise.bags.mcap_compression import crc32
+from bagnoise.bags.mcap_content import records_of
 from bagnoise.bags.mcap_layout import count_by_content, count_by_index
-from bagnoise.bags.model import Span
 from bagnoise.errors import DamagedBagError
 
 if TYPE_CHECKING:
@@ -77,8 +77,8 @@ def _is_plausible(layout: Layout) -> bool:
     ):
         return False
     for chunk in layout.chunks:
-        chunk.counts = dict.fromkeys(chunk.index_offsets, 0)  # how they are shared out is unknown
-        chunk.spans = dict.fromkeys(chunk.index_offsets, Span(chunk.start_ns, chunk.end_ns))
+        # how the messages are shared out is unknown
+        chunk.hold((id_, 0, chunk.start_ns, chunk.end_ns) for id_ in chunk.index_offsets)
     return True
 
 
@@ -89,19 +89,18 @@ def _take(layout: Layout, summary: memoryview) -> None:
             layout.add(opcode, body)
         elif opcode == r.CHUNK_INDEX:
             index = r.read_chunk_index(body)
-            layout.chunks.append(
-                Chunk(
-                    index.offset,
-                    index.length,
-                    index.start_ns,
-                    index.end_ns,
-                    dict(index.index_offsets),
-                    index.index_length,
-                    index.compression,
-                    index.compressed_bytes,
-                    index.uncompressed_bytes,
-                )
+            chunk = Chunk(
+                index.offset,
+                index.length,
+                index.start_ns,
+                index.end_ns,
+                index.index_length,
+                index.compression,
+                index.compressed_bytes,
+                index.uncompressed_bytes,
             )
+            chunk.index_offsets = index.index_offsets
+            layout.chunks.append(chunk)
         elif opcode == r.STATISTICS:
             layout.statistics = r.read_statistics(body)
         elif opcode in {r.ATTACHMENT_INDEX, r.METADATA_INDEX}:

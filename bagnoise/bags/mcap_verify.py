@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bagnoise.bags import mcap_records as r
-from bagnoise.bags.mcap_chunk import load, message_indexes, messages_of
+from bagnoise.bags.mcap_content import load, message_indexes, messages_of
 from bagnoise.bags.mcap_layout import count_by_content
 from bagnoise.errors import DamagedBagError
 
 if TYPE_CHECKING:
-    from bagnoise.bags.mcap_chunk import Chunk, Raw
+    from bagnoise.bags.mcap_chunk import Chunk
+    from bagnoise.bags.mcap_content import Raw
     from bagnoise.bags.mcap_layout import Layout
     from bagnoise.bags.mcap_source import Source
 
