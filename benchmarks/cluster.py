@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import resource
+import signal
 import socket
 import subprocess
 import sys
@@ -82,6 +83,7 @@ def child(arguments: list[str]) -> None:
 
 def main() -> None:
     """Print a table."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # and end the cluster
     counts = [int(word) for word in sys.argv[1:]] or [10, 100, 1000]
     print(
         "| engine | workers | variants | s | CPU s | CPU ms a variant | client MB |\n"
