@@ -9,6 +9,7 @@ import numpy as np
 
 from bagnoise.errors import MessageError
 from bagnoise.messages.cloud import XYZ
+from bagnoise.messages.cloud_lengths import length_fields
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,7 +34,7 @@ def hits(cloud: Cloud) -> NDArray[np.bool_]:
 
 
 def without(cloud: Cloud, lost: NDArray[np.bool_], misses: Misses | None = None) -> Cloud:
-    """Take returns away from a cloud.
+    """Take returns away from a cloud; a field ``range`` or ``distance`` says so, too.
 
     Args:
         cloud: the points.
@@ -58,4 +59,6 @@ def without(cloud: Cloud, lost: NDArray[np.bool_], misses: Misses | None = None)
             msg = f"misses cannot be {how}: field {name!r} is {dtype}; use zero or remove"
             raise MessageError(msg)
         columns[name] = np.asarray(value, dtype)
+    for name in length_fields(cloud):
+        columns[name] = value if cloud.column(name).dtype.kind == "f" else 0
     return cloud.with_columns(columns, where=lost)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from bagnoise.messages.cloud import INTENSITY_NAMES, RING_NAMES, XYZ, Cloud
 from bagnoise.messages.cloud_layout import Layout, Rows, arrange
+from bagnoise.messages.cloud_lengths import LENGTH_NAMES, per_metre
 from bagnoise.messages.cloud_misses import Misses, without
 from bagnoise.messages.cloud_time import TimeKind, from_offsets, offsets_ns, time_kind
 from bagnoise.messages.point_fields import fitted, take_rows
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from bagnoise.lidar.resample import Sensed
 
 TimeMode = Literal["source", "zero", "model"]
-_MILLIMETRES: Final = 1000
-_LENGTHS: Final = ("range", "distance")
 
 
 @dataclass(frozen=True)
@@ -75,9 +74,8 @@ def sensed_cloud(
         columns[kind.field] = from_offsets(offsets, kind, stamp, points.dtype[kind.field])
     for name, values in columns.items():
         if name in (points.dtype.names or ()):
-            # a range is in metres where it can be, in millimetres as an integer (Ouster)
-            whole = name in _LENGTHS and points.dtype[name].kind != "f"
-            points[name] = fitted(values * _MILLIMETRES if whole else values, points.dtype[name])
+            unit = per_metre(points.dtype[name]) if name in LENGTH_NAMES else 1
+            points[name] = fitted(values * unit, points.dtype[name])
     cloud = Cloud(
         stamp_ns=stamp,
         frame_id=source.frame_id if frame_id is None else frame_id,

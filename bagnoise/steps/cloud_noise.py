@@ -16,6 +16,7 @@ from bagnoise.lidar.noise import (
     range_noise,
 )
 from bagnoise.messages.cloud import INTENSITY_NAMES
+from bagnoise.messages.cloud_lengths import with_measured
 from bagnoise.messages.cloud_misses import hits
 from bagnoise.messages.cloud_rings import rings
 from bagnoise.rng import keyed
@@ -75,7 +76,9 @@ class RangeNoise(CloudStep, LidarOrigin):
             bias_m=bias,
             angle_std_deg=self.angle_std_deg,
         )
-        return cloud.with_xyz(moved.xyz, moved.changed) if moved.changed.any() else cloud
+        if not moved.changed.any():
+            return cloud
+        return with_measured(cloud, moved.xyz, moved.changed, origin)
 
     def _beam_bias(
         self, cloud: Cloud, origin: NDArray[np.float64], moment: Moment
@@ -136,8 +139,9 @@ class Quantize(CloudStep, LidarOrigin):
         """Round what returned; misses keep their bits."""
         step_m = find_model(self.model).resolution_m if self.model else self.range_m
         if step_m is not None and len(cloud):
-            moved = quantized_ranges(cloud.xyz(), self.origin(cloud, moment), step_m)
-            cloud = cloud.with_xyz(moved.xyz, moved.changed)
+            origin = self.origin(cloud, moment)
+            moved = quantized_ranges(cloud.xyz(), origin, step_m)
+            cloud = with_measured(cloud, moved.xyz, moved.changed, origin)
         if self.intensity is not None and len(cloud):
             name = cloud.need(*INTENSITY_NAMES, why="quantize")
             steps = quantized(cloud.column(name), self.intensity)

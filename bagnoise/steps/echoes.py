@@ -9,7 +9,8 @@ import numpy as np
 
 from bagnoise.lidar.noise import Arms, arms_of, stretched
 from bagnoise.lidar.receiver import target_power
-from bagnoise.messages.cloud import INTENSITY_NAMES, XYZ
+from bagnoise.messages.cloud import INTENSITY_NAMES
+from bagnoise.messages.cloud_lengths import with_measured
 from bagnoise.messages.cloud_misses import Misses, without
 
 if TYPE_CHECKING:
@@ -201,8 +202,8 @@ def with_echoes(
         longer[soft] = air.range_m[soft]
         arms = targets.arms._replace(hit=moved)
         xyz = stretched(targets.xyz, targets.origin, arms, longer).xyz
-        columns |= dict(zip(XYZ, xyz.T, strict=True))
-    if columns:
+        cloud = with_measured(cloud, xyz, changed, targets.origin, columns)
+    elif columns:
         cloud = cloud.with_columns(columns, where=changed)
     lost = hit & ~own & ~soft
     if not lost.any():

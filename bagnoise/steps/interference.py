@@ -9,6 +9,7 @@ from pydantic import Field
 
 from bagnoise.lidar.interference import blinded_ranges, crosstalk, direction_of, glare
 from bagnoise.messages.cloud import INTENSITY_NAMES
+from bagnoise.messages.cloud_lengths import with_measured
 from bagnoise.messages.cloud_misses import Misses, hits, without
 from bagnoise.steps.base import CloudStep, Moment
 from bagnoise.steps.context import Needs
@@ -77,9 +78,10 @@ class Crosstalk(CloudStep, RangeLimits):
         """Draw twice for every row, and once more for intensities."""
         if not len(cloud) or self.fraction == 0:
             return cloud
+        origin = self.origin(cloud, moment)
         moved = crosstalk(
             cloud.xyz(),
-            self.origin(cloud, moment),
+            origin,
             self.fraction,
             self.limits_m,
             row_draws(cloud, moment),
@@ -88,12 +90,13 @@ class Crosstalk(CloudStep, RangeLimits):
         if not moved.changed.any():
             return cloud
         moment.tally["crosstalk"] += int(moved.changed.sum())
+        more = {}
         if self.intensity is not None:
             name = cloud.need(*INTENSITY_NAMES, why="crosstalk with intensity")
             least, most = self.intensity
             drawn = row_draws(cloud, moment, "intensity").random(len(cloud))
-            cloud = cloud.with_columns({name: least + drawn * (most - least)}, moved.changed)
-        return cloud.with_xyz(moved.xyz, moved.changed)
+            more[name] = least + drawn * (most - least)
+        return with_measured(cloud, moved.xyz, moved.changed, origin, more)
 
     def _std_m(self) -> float | None:
         """Return the deviation of the normal distribution; None: uniform."""
@@ -159,7 +162,7 @@ class Sun(CloudStep, RangeLimits):
             moved = blinded_ranges(xyz, origin, chance, self.std_m, self.limits_m, draws)
             if moved.changed.any():
                 moment.tally["noisy in the sun"] += int(moved.changed.sum())
-                cloud = cloud.with_xyz(moved.xyz, moved.changed)
+                cloud = with_measured(cloud, moved.xyz, moved.changed, origin)
         drawn = row_draws(cloud, moment, "lost").random(len(cloud))
         lost = hits(cloud) & (drawn < self.lost_probability * blinded)
         if not lost.any():

@@ -11,6 +11,7 @@ from bagnoise.errors import MessageError
 from bagnoise.lidar.crop import azimuths_rad
 from bagnoise.lidar.motion import jittered, pose_errors, posed, sectors, swept
 from bagnoise.lidar.noise import Moved
+from bagnoise.messages.cloud_lengths import with_measured
 from bagnoise.messages.cloud_time import TIME_NAMES, offsets_ns, time_kind
 from bagnoise.steps.base import CloudStep, Moment
 from bagnoise.steps.draws import row_draws
@@ -74,7 +75,7 @@ class MotionBlur(CloudStep):
         if any(self.jitter_std_m):
             moved = jittered(moved.xyz, self.jitter_std_m, row_draws(cloud, moment, "jitter"))
             changed = changed | moved.changed
-        return cloud.with_xyz(moved.xyz, changed) if changed.any() else cloud
+        return with_measured(cloud, moved.xyz, changed, np.zeros(3)) if changed.any() else cloud
 
     def _part(self, xyz: NDArray[Any]) -> NDArray[np.intp]:
         if self.parts == 1:
