@@ -48,7 +48,7 @@ def field_errors(
 
     ``known_at`` lists the options of the mapping around a path, for "did you mean".
     """
-    details = error.errors()
+    details = _once_a_list(error.errors())
     inner = {detail["loc"][:-1] for detail in details}  # a bad item also makes its list short
     problems = [
         _problem(document, detail, known_at)
@@ -72,6 +72,16 @@ def _cross_field(stream: Stream) -> list[str]:
 
 def _is_pattern(topic: str) -> bool:
     return any(character in topic for character in "*?[")
+
+
+def _once_a_list(details: list[ErrorDetails]) -> list[ErrorDetails]:
+    """Of the values that a list lacks keep the last one: its index tells how many there must be."""
+    last = {d["loc"][:-1]: d["loc"] for d in details if d["type"] == "missing"}
+    return [
+        d
+        for d in details
+        if d["type"] != "missing" or isinstance(d["loc"][-1], str) or d["loc"] in last.values()
+    ]
 
 
 def _problem(
@@ -112,7 +122,7 @@ def _text(
     if kind == "extra_forbidden":
         return f"unknown option; {did_you_mean(str(path[-1]), known_at(path))}"
     if kind == "missing":
-        return "is required"
+        return _lacking(_value_at(data, path), detail["loc"][-1])
     if kind == "union_tag_invalid":
         return f"unknown step {_name_of_item(data, path)!r}; " + did_you_mean(
             _name_of_item(data, path), STEPS
@@ -121,12 +131,23 @@ def _text(
         return "a step is exactly one key, e.g. '- noise: {std_m: 0.25}'"
     if kind == "string_pattern_mismatch" and len(path) == 2:  # noqa: PLR2004  (streams.NAME)
         return "a stream's name is made of letters, digits, _ and -"
-    value = _value_at(data, path)
-    if kind in {"model_type", "model_attributes_type", "dict_type"}:
-        return f"expected a mapping, not {value!r}"
     if kind == "value_error":
         return str(detail["ctx"]["error"])
-    return f"{_lower_first(detail['msg'])}, not {value!r}"
+    return f"{_wanted(detail)}, not {_value_at(data, path)!r}"
+
+
+def _wanted(detail: ErrorDetails) -> str:
+    if detail["type"] == "too_long":
+        return f"expected at most {detail['ctx']['max_length']} values"
+    if detail["type"] in {"model_type", "model_attributes_type", "dict_type"}:
+        return "expected a mapping"
+    return _lower_first(detail["msg"])
+
+
+def _lacking(given: Any, place: str | int) -> str:
+    if isinstance(given, list) and isinstance(place, int):
+        return f"expected {place + 1} values, not {given!r}"
+    return "is required"
 
 
 def _known_at(path: Path) -> list[str]:

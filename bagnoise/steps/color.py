@@ -15,7 +15,7 @@ from bagnoise.steps.base import CloudStep, ConeStep, Moment
 from bagnoise.steps.colors import CLASS_COUNT, ClassName, class_of
 from bagnoise.steps.confusion import UNDETECTED, Outcome, classes_out, posteriors
 from bagnoise.steps.context import NOTHING, Needs
-from bagnoise.steps.curves import Curve  # noqa: TC001 - pydantic reads it at run time
+from bagnoise.steps.curves import Chance  # noqa: TC001 - pydantic reads it at run time
 from bagnoise.steps.draws import of_rows, shuffled_rows
 from bagnoise.steps.polar import ranges, relative_to, seen_by_sensor
 from bagnoise.steps.view import MountedView  # noqa: TC001 - as above
@@ -82,10 +82,10 @@ class Color(ConeStep, CloudStep):
         default_factory=dict,
         description="true class -> seen class or 'undetected' -> chance; each row sums to 1",
     )
-    correct: Curve | None = Field(
+    correct: Chance | None = Field(
         None, description="chance of the true class, by range; instead of confusion"
     )
-    wrong: Curve | None = Field(
+    wrong: Chance | None = Field(
         None, description="with correct: chance of another color, by range, all equally likely"
     )
     otherwise: dict[Outcome, float] = Field(

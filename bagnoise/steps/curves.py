@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from pydantic import (
+    AfterValidator,
     BaseModel,
     ConfigDict,
     Field,
@@ -168,6 +169,28 @@ class Curve(Options):
             if form is not None:
                 return form.at(range_m)
         raise AssertionError
+
+
+def _within(low: float, high: float) -> AfterValidator:
+    """Check the values that a curve spells out; what a form comes to is for its step to cut."""
+
+    def check(curve: Curve) -> Curve:
+        table = curve.table
+        last = () if table is None or table.beyond is None else (table.beyond,)
+        told = () if table is None else (*table.values, *last)
+        for value in (*told, *(() if curve.constant is None else (curve.constant,))):
+            if not low <= value <= high:
+                msg = f"expected {low:g} to {high:g}, not {value:g}"
+                raise ValueError(msg)
+        return curve
+
+    return AfterValidator(check)
+
+
+Chance = Annotated[Curve, _within(0, 1)]
+Deviation = Annotated[Curve, _within(0, 1e6)]  # in metres
+AngleDeviation = Annotated[Curve, _within(0, 4)]  # in radians; the whole circle, whatever is drawn
+Bias = Annotated[Curve, _within(-1e3, 1e3)]  # in metres
 
 
 @lru_cache(maxsize=256)

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from bagnoise.steps.colors import ClassName, class_of
 from bagnoise.steps.correlated import as_uniforms, correlated_normals
-from bagnoise.steps.curves import ONE, Curve
+from bagnoise.steps.curves import ONE, Chance
 from bagnoise.steps.draws import of_rows
 from bagnoise.steps.polar import ranges, seen_by_sensor
 from bagnoise.steps.world import InWorld, measured_ns
@@ -31,7 +31,7 @@ class Detection(InWorld):
     """
 
     name: ClassVar[str] = "detection"
-    probability: Curve = Field(ONE, description="chance to see a cone, by range (cut to 0 … 1)")
+    probability: Chance = Field(ONE, description="chance to see a cone, by range (cut to 0 … 1)")
     by_class: dict[ClassName, float] = Field(
         default_factory=dict, description="class -> factor on the probability"
     )

@@ -15,7 +15,7 @@ from bagnoise.messages.payload import FALSE_POSITIVE, changed, truth_of
 from bagnoise.rng import keyed
 from bagnoise.steps.clock import nanoseconds
 from bagnoise.steps.colors import CLASS_COUNT, ClassName, class_of
-from bagnoise.steps.curves import ZERO, Curve
+from bagnoise.steps.curves import ZERO, Chance
 from bagnoise.steps.draws import of_rows
 from bagnoise.steps.polar import ranges, relative_to, seen_by_sensor
 from bagnoise.steps.world import InWorld, measured_ns
@@ -43,7 +43,7 @@ class FalsePositives(InWorld):
 
     name: ClassVar[str] = "false_positives"
     per_frame: float = Field(0.0, ge=0, le=1e3, description="mean number a message, Poisson")
-    per_cone: Curve = Field(ZERO, description="chance for each true cone, by its range")
+    per_cone: Chance = Field(ZERO, description="chance for each true cone, by its range")
     place: Place = Field(
         "view",
         description="where those of per_cone stand. view: anywhere in view; range: at the cone's "

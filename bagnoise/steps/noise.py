@@ -10,7 +10,7 @@ from pydantic import Field
 
 from bagnoise.messages.payload import changed
 from bagnoise.steps.base import ConeStep, Moment
-from bagnoise.steps.curves import Curve, constant
+from bagnoise.steps.curves import Curve, Deviation, constant
 from bagnoise.steps.draws import of_rows
 from bagnoise.steps.polar import ranges, relative_to
 
@@ -32,8 +32,12 @@ class Noise(ConeStep):
         0.0, ge=0, le=1e6, description="standard deviation along x and along y, in metres"
     )
     std_z_m: float = Field(0.0, ge=0, le=1e6, description="standard deviation along z, in metres")
-    std_x_m: Curve | None = Field(None, description="along x instead of std_m; may depend on range")
-    std_y_m: Curve | None = Field(None, description="along y instead of std_m; may depend on range")
+    std_x_m: Deviation | None = Field(
+        None, description="along x instead of std_m; may depend on range"
+    )
+    std_y_m: Deviation | None = Field(
+        None, description="along y instead of std_m; may depend on range"
+    )
     bias_x_m: float = Field(0.0, ge=-1e6, le=1e6, description="constant error along x, in metres")
     bias_y_m: float = Field(0.0, ge=-1e6, le=1e6, description="constant error along y, in metres")
     bias_z_m: float = Field(0.0, ge=-1e6, le=1e6, description="constant error along z, in metres")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from pydantic import Field
 
 from bagnoise.steps.base import ConeStep, Moment
-from bagnoise.steps.curves import ZERO, Curve
+from bagnoise.steps.curves import ZERO, AngleDeviation, Bias, Deviation
 from bagnoise.steps.draws import of_rows
 from bagnoise.steps.polar import PolarErrors, PolarNoise, ranges, seen_by_sensor, with_errors
 
@@ -25,18 +25,20 @@ class PolarNoiseStep(ConeStep):
     """
 
     name: ClassVar[str] = "polar_noise"
-    range_std_m: Curve = Field(ZERO, description="standard deviation of the range, in metres")
-    bearing_std_rad: Curve = Field(ZERO, description="of the bearing, in radians")
-    elevation_std_rad: Curve = Field(ZERO, description="of the elevation, in radians")
-    across_std_m: Curve = Field(ZERO, description="sideways to the ray, horizontally, in metres")
+    range_std_m: Deviation = Field(ZERO, description="standard deviation of the range, in metres")
+    bearing_std_rad: AngleDeviation = Field(ZERO, description="of the bearing, in radians")
+    elevation_std_rad: AngleDeviation = Field(ZERO, description="of the elevation, in radians")
+    across_std_m: Deviation = Field(
+        ZERO, description="sideways to the ray, horizontally, in metres"
+    )
     across_ratio: float = Field(
         0.0, ge=0, le=1e3, description="a further sideways error, as a multiple of range_std_m"
     )
-    range_bias_m: Curve = Field(ZERO, description="constant error of the range, in metres")
+    range_bias_m: Bias = Field(ZERO, description="constant error of the range, in metres")
     bearing_bias_rad: float = Field(
         0.0, ge=-7, le=7, description="constant error of the bearing, in radians"
     )
-    across_bias_m: Curve = Field(
+    across_bias_m: Bias = Field(
         ZERO, description="constant error sideways to the ray, to its left, in metres"
     )
     in_covariance: bool = Field(True, description="the step covariance counts this noise")

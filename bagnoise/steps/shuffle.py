@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field
 
 from bagnoise.steps.base import ConeStep, Moment
-from bagnoise.steps.curves import ZERO, Curve
+from bagnoise.steps.curves import ZERO, Chance
 from bagnoise.steps.draws import shuffled_rows
 from bagnoise.steps.polar import ranges, seen_by_sensor
 
@@ -31,7 +31,7 @@ class Duplicates(ConeStep):
     """See one cone twice: the second time a little beside, at the end of the message."""
 
     name: ClassVar[str] = "duplicates"
-    probability: Curve = Field(ZERO, description="chance of a second detection, by range")
+    probability: Chance = Field(ZERO, description="chance of a second detection, by range")
     std_m: float = Field(
         0.2, ge=0, le=1e3, description="distance from the first along x and y, in metres"
     )

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
 
 from bagnoise.recipe.check import recipe_of
@@ -7,6 +9,8 @@ from bagnoise.recipe.document import read_document, write_yaml
 from bagnoise.recipe.problems import RecipeError
 from bagnoise.recipe.sources import preset_names, preset_text
 from bagnoise.steps.color import Color
+from bagnoise.steps.curves import Curve
+from bagnoise.steps.registry import STEPS
 
 
 def problems(text: str) -> list[str]:
@@ -86,3 +90,60 @@ def test_a_text_of_aliases_does_not_become_a_huge_tree() -> None:
 def test_an_empty_body_means_the_defaults() -> None:
     recipe = recipe_of(read_document(in_stream("      - color:\n"), "r.yaml"))
     assert recipe.streams["s"].steps[0] == Color()
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("[1, 2]", "expected 3 values, not [1, 2]"),
+        ("[]", "expected 3 values, not []"),
+        ("[1, 2, 3, 4]", "expected at most 3 values, not [1, 2, 3, 4]"),
+    ],
+)
+def test_a_list_of_another_length_is_told_once(given: str, said: str) -> None:
+    text = in_stream(f"      - sensor: {{xyz_m: {given}}}\n")
+    assert problems(text) == [f"r.yaml:5:18 streams.s.steps.0.sensor.xyz_m: {said}"]
+
+
+@pytest.mark.parametrize(
+    ("step", "said"),
+    [
+        ("detection: {probability: 1.5}", "detection.probability: expected 0 to 1, not 1.5"),
+        (
+            "detection: {probability: {table: {up_to_m: [3], values: [0.5], beyond: -0.1}}}",
+            "detection.probability: expected 0 to 1, not -0.1",
+        ),
+        ("duplicates: {probability: 2}", "duplicates.probability: expected 0 to 1, not 2"),
+        ("false_positives: {per_cone: 2}", "false_positives.per_cone: expected 0 to 1, not 2"),
+        ("color: {correct: -1}", "color.correct: expected 0 to 1, not -1"),
+        ("noise: {std_x_m: -0.1}", "noise.std_x_m: expected 0 to 1e+06, not -0.1"),
+        (
+            "polar_noise: {range_std_m: {table: {up_to_m: [3, 5], values: [0.1, -0.1]}}}",
+            "polar_noise.range_std_m: expected 0 to 1e+06, not -0.1",
+        ),
+        (
+            "polar_noise: {bearing_std_rad: 90}",
+            "polar_noise.bearing_std_rad: expected 0 to 4, not 90",
+        ),
+        (
+            "polar_noise: {range_bias_m: -5000}",
+            "polar_noise.range_bias_m: expected -1000 to 1000, not -5000",
+        ),
+    ],
+)
+def test_values_by_range_have_limits(step: str, said: str) -> None:
+    (problem,) = problems(in_stream(f"      - {step}\n"))
+    assert problem.endswith(f" streams.s.steps.0.{said}")
+
+
+def test_chances_and_deviations_by_range_are_of_kinds_with_limits() -> None:
+    """A plain curve is only for what may be any number."""
+    kinds = {
+        f"{name}.{option}": step.__annotations__[option]
+        for name, step in STEPS.items()
+        for option, field in step.model_fields.items()
+        if Curve in (field.annotation, *get_args(field.annotation))
+        or any(Curve in get_args(one) for one in get_args(field.annotation))
+    }
+    assert len(kinds) >= 13
+    assert [name for name, kind in kinds.items() if "Curve" in kind] == []
