@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from decimal import Decimal
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
@@ -28,6 +30,13 @@ def _short(option: str) -> BeforeValidator:
 def _seed_list(value: object) -> object:
     """Let a bare list stand for ``{list: [...]}``."""
     return {"list": value} if isinstance(value, list) else value
+
+
+def _spelled(value: object) -> object:
+    """Let a number stand for the text of it."""
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return format(Decimal(repr(value)), "f") if math.isfinite(value) else repr(value)
+    return value
 
 
 class Input(Strict):
@@ -103,7 +112,9 @@ if TYPE_CHECKING:
     Inputs = tuple[Input, ...]
     RecipeUses = tuple[RecipeUse, ...]
     SeedChoice = Seeds
+    Moment = str | None
 else:
+    Moment = Annotated[str | None, BeforeValidator(_spelled)]
     Inputs = Annotated[
         tuple[Annotated[Input, _short("path")], ...], Field(strict=False, min_length=1)
     ]
@@ -138,7 +149,7 @@ class Plan(Strict):
     labels: bool = Field(False, description="write which true cone each detection is, too")
     replace_target: bool = Field(False, description="a target may take over a topic of the bag")
     msgs: str | None = Field(None, description="folder of .msg files")
-    start: str | None = Field(None, description="take messages from here on, as --start")
-    end: str | None = Field(None, description="up to here, as --end")
+    start: Moment = Field(None, description="take messages from here on, as --start")
+    end: Moment = Field(None, description="up to here, as --end")
     only: Annotated[tuple[str, ...], Field(strict=False)] = Field((), description="as --only")
     exclude: Annotated[tuple[str, ...], Field(strict=False)] = Field((), description="as --exclude")

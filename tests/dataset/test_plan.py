@@ -177,3 +177,25 @@ def test_a_plan_that_is_no_text_is_a_usage_error(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="not UTF-8"):
         load_plan(tmp_path / "plan.yaml")
     assert plan_text(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("given", "start"),
+    [
+        ("5", "5"),
+        ("2.5", "2.5"),
+        ("1.0e-5", "0.00001"),
+        ("'1700000000.123456789'", "1700000000.123456789"),
+        ("1700000000123456789", "1700000000123456789"),
+        ("-1", "-1"),
+    ],
+)
+def test_times_may_be_numbers(tmp_path: Path, given: str, start: str) -> None:
+    (variant,) = variants_of(tmp_path, f"start: {given}\n")
+    assert variant.settings["start"] == start
+
+
+@pytest.mark.parametrize("given", ["[1]", "true"])
+def test_a_time_is_a_number_or_a_text(tmp_path: Path, given: str) -> None:
+    with pytest.raises(RecipeError, match="start: input should be a valid string"):
+        variants_of(tmp_path, f"start: {given}\n")
