@@ -91,11 +91,41 @@ class _Drive(Immediate):
         self._last_ns, self._occurrence = -1, 0
 
     def feed(self, sample: Sample) -> Iterable[Sample]:
+        if self._track is None:
+            self._require_still(sample.payload.frame_id)
         self._track = sample
         if self._step.fire == "messages":
             view = self._view(sample, sample.log_ns, self._clock.from_log(sample.log_ns))
             return () if view is None else (view,)
         return ()
+
+    def _require_still(self, frame_id: str) -> None:
+        """Refuse cones that move with the car: they are no track.
+
+        Raises:
+            ContextError: with both frames.
+        """
+        context, topic = self._setup.context, self._step.pose_topic
+        fixed, child = context.pose_frames(topic)
+        if frame_id in {"", fixed} or not child:
+            return
+        if frame_id == child or self._is_on_car(frame_id, child):
+            msg = (
+                f"the cones are in {frame_id!r}, which moves with the car; a track is in a frame "
+                f"that stands still, such as {fixed or 'map'!r}"
+            )
+            raise ContextError(msg)
+
+    def _is_on_car(self, frame_id: str, car: str) -> bool:
+        """Whether a frame keeps its place on the car while the car moves."""
+        context, topic = self._setup.context, self._step.pose_topic
+        ends = int(self._stamps.min()), int(self._stamps.max())
+        try:
+            first, last = (context.transform(car, frame_id, stamp) for stamp in ends)
+            start, end = (context.pose(topic, stamp) for stamp in ends)
+        except ContextError:
+            return False
+        return bool(np.allclose(first, last) and not np.allclose(start, end))
 
     def advance(self, log_ns: int) -> Iterable[Sample]:
         return self._fired(log_ns)

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 from small_bags import CONES, EPOCH, MS, STORE, cones_at, header, read_bag, stamp_ns
-from test_context import TURN_Z, odometry
+from test_context import TURN_Z, odometry, transforms
 
 from bagnoise.augment.run import Options
 from bagnoise.augment.selection import Cut
+from bagnoise.errors import ContextError
 
 Run = Callable[..., Any]
 LAP = Path(__file__).resolve().parents[2] / "sample_bags" / "lap.mcap"
@@ -104,3 +105,14 @@ def test_without_noise_it_is_the_simulators_own_ground_truth(run: Run, fired_by:
                 assert gap.min() < 1e-10
                 compared += 1
     assert compared > 1000
+
+
+@pytest.mark.parametrize("frame", ["car", "sensor"])
+def test_cones_that_move_with_the_car_are_no_track(run: Run, frame: str) -> None:
+    message: Any = STORE.deserialize_cdr(track().data, CONES)
+    message = replace(message, header=header(0, frame))
+    moving = track()._replace(data=bytes(STORE.serialize_cdr(message, CONES)))
+    mount = transforms("/tf_static", EPOCH, [("car", "sensor", 0.5, 0.0, 0.0, 1.0)])
+    said = rf"stream cones, step from_track: the cones are in '{frame}', which moves with the car"
+    with pytest.raises(ContextError, match=said):
+        run([moving, *drive(), mount], streams=[f"{FROM} -> /cones"])
