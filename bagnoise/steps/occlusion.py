@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from pydantic import Field
 
+from bagnoise.errors import MessageError
 from bagnoise.messages.payload import ConeClass, truth_of
 from bagnoise.steps.base import ConeStep, Moment
 from bagnoise.steps.polar import relative_to
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from bagnoise.messages.payload import Cones
 
 # FSG competition handbook, track layout: base and height of the cones that the rules describe
+_MOST_PAIRS = 1 << 20  # looked at together
+_MOST_CONES = 20_000  # of a message; all pairs are compared, which takes seconds then
 SMALL_M, BIG_M = (0.228, 0.325), (0.285, 0.505)
 
 
@@ -38,6 +41,9 @@ class Occlusion(ConeStep):
     def on_cones(self, cones: Cones, moment: Moment) -> Cones:
         """Decide over the source cones where they really are, then mask; ghosts stay."""
         truth = truth_of(cones)
+        if len(truth.xyz) > _MOST_CONES:
+            msg = f"{len(truth.xyz)} cones in a message; occlusion takes at most {_MOST_CONES}"
+            raise MessageError(msg)
         big = truth.color == ConeClass.BIG_ORANGE
         width = np.where(big, self.big_width_m, self.width_m)
         height = np.where(big, self.big_height_m, self.height_m)
@@ -74,14 +80,19 @@ def hidden_shares(
     bearing = np.arctan2(base[:, 1], base[:, 0])
     half = np.arctan2(width_m / 2, distance)
     low, high = (np.arctan2(end[:, 2], np.hypot(end[:, 0], end[:, 1])) for end in (base, tip))
-    # rows: the cone that may be hidden, columns: the one that may hide it
-    apart = np.abs((bearing[:, None] - bearing[None, :] + np.pi) % (2 * np.pi) - np.pi)
-    wide = np.minimum(half[:, None] + half[None, :] - apart, 2 * half[:, None])
-    wide = np.clip(np.minimum(wide, 2 * half[None, :]), 0, None)
-    tall = np.minimum(high[:, None], high[None, :]) - np.maximum(low[:, None], low[None, :])
-    covered = wide * np.clip(tall, 0, None) * (distance[None, :] < distance[:, None])
     area = 2 * half * (high - low)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        share = np.nansum(covered, axis=1) / area
+    share = np.empty(len(xyz))
+    few = max(1, _MOST_PAIRS // max(1, len(xyz)))
+    for start in range(0, len(xyz), few):
+        # rows: the cones that may be hidden, columns: those that may hide them
+        rows = slice(start, start + few)
+        own = half[rows, None]
+        apart = np.abs((bearing[rows, None] - bearing[None, :] + np.pi) % (2 * np.pi) - np.pi)
+        wide = np.minimum(own + half[None, :] - apart, 2 * own)
+        wide = np.clip(np.minimum(wide, 2 * half[None, :]), 0, None)
+        tall = np.minimum(high[rows, None], high[None, :]) - np.maximum(low[rows, None], low[None])
+        covered = wide * np.clip(tall, 0, None) * (distance[None, :] < distance[rows, None])
+        with np.errstate(invalid="ignore", divide="ignore"):
+            share[rows] = np.nansum(covered, axis=1) / area[rows]
     hidden: NDArray[np.float64] = np.minimum(np.nan_to_num(share), 1.0)
     return hidden

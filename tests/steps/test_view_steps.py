@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from cone_runs import cones_at, run
 
+from bagnoise.errors import MessageError
 from bagnoise.geometry import inverse, matrix_from_rpy_deg, transform
 from bagnoise.messages.payload import ConeClass
 from bagnoise.steps.context import NoContext
@@ -179,3 +180,19 @@ def test_a_cameras_image_cuts_what_is_beside_and_behind() -> None:
     )
     (made,) = run(FieldOfView(camera_topic="/info"), cones, 1, context=WithCamera())
     assert made.index.tolist() == [0, 1, 3]
+
+
+def test_many_cones_are_compared_some_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    draw = np.random.default_rng(4)
+    xyz = draw.uniform((1, -3, 0), (30, 3, 0.1), (57, 3))
+    size = np.full(57, 0.3)
+    whole = hidden_shares(xyz, size, size, None)
+    assert 0 < (whole > 0).sum() < 57
+    monkeypatch.setattr("bagnoise.steps.occlusion._MOST_PAIRS", 5 * 57 + 3)
+    assert hidden_shares(xyz, size, size, None).tobytes() == whole.tobytes()
+
+
+def test_too_many_cones_for_one_message_are_refused() -> None:
+    cones = cones_at(np.ones((20_001, 3)))
+    with pytest.raises(MessageError, match="20001 cones in a message; occlusion takes at most"):
+        kept(Occlusion(), cones)
