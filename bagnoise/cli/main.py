@@ -122,6 +122,8 @@ def exit_code(arguments: list[str]) -> int:
     except OSError as error:
         name = f"{error.filename}: " if error.filename else ""
         return _complain(BagnoiseError(f"{name}{error.strerror or error}"), FAILED)
+    except MemoryError as error:
+        return _complain(BagnoiseError(f"out of memory: {error}".rstrip(": ")), FAILED)
     return result if isinstance(result, int) else OK
 
 

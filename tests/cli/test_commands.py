@@ -10,9 +10,12 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 from cli_runs import Command
 from mcap.reader import make_reader
+
+from bagnoise.cli.main import exit_code
 
 ROOT = Path(__file__).parents[2]
 LAP = ROOT / "sample_bags" / "lap.mcap"
@@ -243,3 +246,16 @@ def test_an_empty_name_is_told(bagnoise: Command, arguments: tuple[str, ...]) ->
     done = bagnoise(*arguments)
     assert done.returncode == 2
     assert "is empty; give the name of a bag" in done.stderr
+
+
+def test_too_little_memory_is_said_in_a_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def hungry(*_: object) -> None:
+        np.empty(1 << 60, np.uint8)
+
+    monkeypatch.setattr("bagnoise.inspect_bag.inspect_bag", hungry)
+    assert exit_code(["info", str(LAP)]) == 1
+    error = capsys.readouterr().err
+    assert error.startswith("bagnoise: out of memory: Unable to allocate")
+    assert error.count("\n") == 1
