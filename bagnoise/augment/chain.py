@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from bagnoise.errors import ContextError, MessageError
 from bagnoise.messages.cloud import Cloud
 from bagnoise.messages.payload import Cones
 from bagnoise.steps.base import (
@@ -25,10 +29,20 @@ from bagnoise.steps.timing import Immediate, Rate
 
 if TYPE_CHECKING:
     from collections import Counter
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from bagnoise.steps.clock import Clock
     from bagnoise.steps.context import Context
+
+
+@contextmanager
+def naming(key: tuple[int | str, ...]) -> Iterator[None]:
+    """Let errors say in which step of which stream they arose, by its key."""
+    try:
+        yield
+    except (MessageError, ContextError) as error:
+        msg = f"stream {key[1]}, step {key[2]}: {error}"
+        raise type(error)(msg) from None
 
 
 class PayloadStage(Immediate):
@@ -62,6 +76,11 @@ class PayloadStage(Immediate):
         """Return what the step makes of a payload at the sample's time."""
         key = (*self._key, sample.key_ns, sample.occurrence)
         moment = Moment(key, sample.log_ns, self._tally, self._context, self._source_hz)
+        with naming(self._key), np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+            # a message may hold any number: what NaN or 1e308 come to is the step's to say
+            return self._changed(payload, moment)
+
+    def _changed(self, payload: Any, moment: Moment) -> Any:
         if isinstance(payload, Cones):
             assert isinstance(self._step, ConeStep)
             return self._step.on_cones(payload, moment)
@@ -70,6 +89,26 @@ class PayloadStage(Immediate):
             return self._step.on_cloud(payload, moment)
         assert isinstance(self._step, DepthStep)
         return self._step.on_depth(payload, moment)
+
+
+class _NamedOperator:
+    """An operator whose errors name it."""
+
+    def __init__(self, operator: Operator, key: tuple[int | str, ...]) -> None:
+        self._operator, self._key = operator, key
+        self.floor = operator.floor
+
+    def feed(self, sample: Sample) -> Iterable[Sample]:
+        with naming(self._key):
+            return list(self._operator.feed(sample))
+
+    def advance(self, log_ns: int) -> Iterable[Sample]:
+        with naming(self._key):
+            return list(self._operator.advance(log_ns))
+
+    def finish(self) -> Iterable[Sample]:
+        with naming(self._key):
+            return list(self._operator.finish())
 
 
 class Chain:
@@ -134,7 +173,10 @@ def build_chain(
         if isinstance(step, TimeStep | SourceStep):
             clock = clocks[getattr(step, "clock", "log")]
             setup = Setup((*key, label), clock, last_ns, tally, context, *taken)
-            stages.append(step.operator(setup))
+            with naming(setup.key):
+                operator = step.operator(setup)
+            is_source = isinstance(step, SourceStep)
+            stages.append(_NamedOperator(operator, setup.key) if is_source else operator)
             last_ns = None  # once moved or dropped, the last message is not known beforehand
         else:
             stages.append(PayloadStage(step, (*key, label), tally, context, source_hz))

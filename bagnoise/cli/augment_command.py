@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +13,7 @@ from bagnoise.cli.bag_path import bag_path
 from bagnoise.cli.parameters import byte_count, compression, flag_of, simulator_flags, split
 from bagnoise.cli.progress import progress_bar
 from bagnoise.cli.summary_table import show_summary
+from bagnoise.plain_json import json_text
 from bagnoise.recipe.overrides import SIMULATOR_SETTINGS, Override, parse_set
 from bagnoise.recipe.sources import DEFAULT_PRESET
 
@@ -164,7 +164,7 @@ def command(  # noqa: PLR0913, PLR0917 - click passes one argument a parameter
     with progress_bar(f"{source.name} -> {target.name}", shown=not quiet) as progress:
         summary = augment(source, target, loaded, options, progress)
     if as_json:
-        click.echo(json.dumps(summary.to_plain(), indent=2))
+        click.echo(json_text(summary.to_plain(), indent=2))
     elif not quiet:
         show_summary(summary, loaded if verbose else None)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +10,7 @@ import click
 from bagnoise.cli import completing
 from bagnoise.cli.bag_path import bag_path
 from bagnoise.errors import UsageError
+from bagnoise.plain_json import json_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -88,7 +88,7 @@ def command(  # noqa: PLR0913, PLR0917 - click passes one argument a parameter
         plain = comparison.to_plain()
         if verdict is not None:
             plain["check"] = verdict.to_plain()
-        click.echo(json.dumps(plain, indent=2))
+        click.echo(json_text(plain, indent=2))
     elif not quiet:
         _show(comparison)
         if verdict is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bagnoise.bags.remote_path import location
+from bagnoise.plain_json import json_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -29,7 +29,7 @@ def _print_schema(ctx: click.Context, param: click.Parameter, value: bool) -> No
     if value:
         from bagnoise.dataset.model import Plan  # noqa: PLC0415 - slow to import
 
-        click.echo(json.dumps(Plan.model_json_schema(by_alias=True), indent=2))
+        click.echo(json_text(Plan.model_json_schema(by_alias=True), indent=2))
         ctx.exit()
 
 
@@ -105,7 +105,7 @@ def command(  # noqa: PLR0913, PLR0917 - click passes one argument a parameter
     if index:
         write_index(loaded.output, loaded.plan.description or plan_path.name, outcome.lines)
     if as_json:
-        click.echo(json.dumps(outcome.to_plain(), indent=2))
+        click.echo(json_text(outcome.to_plain(), indent=2))
     elif not quiet:
         click.echo(_in_words(outcome, loaded.output))
     return FAILED if outcome.failed else 0
@@ -136,7 +136,7 @@ def _in_words(outcome: Outcome, folder: Path) -> str:
 
 def _show_plan(planned: Sequence[Planned], *, as_json: bool) -> None:
     if as_json:
-        click.echo(json.dumps([_plan_row(entry) for entry in planned], indent=2))
+        click.echo(json_text([_plan_row(entry) for entry in planned], indent=2))
         return
     from rich.console import Console  # noqa: PLC0415 - costs start-up time
     from rich.table import Table  # noqa: PLC0415

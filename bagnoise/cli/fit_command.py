@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +9,7 @@ import click
 
 from bagnoise.cli.bag_path import bag_path
 from bagnoise.errors import UsageError
+from bagnoise.plain_json import json_text
 
 if TYPE_CHECKING:
     from bagnoise.fit.run import Fit
@@ -129,7 +129,7 @@ def command(  # noqa: PLR0913, PLR0917 - click passes one argument a parameter
     if as_json:
         from bagnoise.fit.plain import to_plain  # noqa: PLC0415
 
-        click.echo(json.dumps(to_plain(fitted), indent=2))
+        click.echo(json_text(to_plain(fitted), indent=2))
     elif not quiet:
         _show(fitted, text, output)
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from bagnoise.cli.bag_path import bag_path
+from bagnoise.plain_json import json_text
 
 if TYPE_CHECKING:
     from bagnoise.inspect_bag import BagInfo, TopicInfo
@@ -29,7 +29,7 @@ def command(path: Path, msgs: Path | None, recover: bool, verify: bool, as_json:
 
     info = inspect_bag(path, msgs=msgs, recover=recover, verify=verify)
     if as_json:
-        click.echo(json.dumps(info.to_plain(), indent=2))
+        click.echo(json_text(info.to_plain(), indent=2))
     else:
         _show(info)
 

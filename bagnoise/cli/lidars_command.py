@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import click
 
 from bagnoise.cli import completing
+from bagnoise.plain_json import json_text
 
 if TYPE_CHECKING:
     from bagnoise.lidar.model import LidarModel
@@ -26,7 +26,7 @@ def command(name: str | None, as_json: bool) -> None:  # noqa: FBT001
     models = dict(lidar_models()) if name is None else {name: find_model(name)}
     if as_json:
         plain = [asdict(model) for model in models.values()]
-        click.echo(json.dumps(plain if name is None else plain[0], indent=2))
+        click.echo(json_text(plain if name is None else plain[0], indent=2))
     elif name is None:
         _list(list(models.values()))
     else:

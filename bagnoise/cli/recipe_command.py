@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 import click
@@ -10,6 +9,7 @@ import click
 from bagnoise.bags.remote_path import location
 from bagnoise.cli import completing
 from bagnoise.errors import UsageError
+from bagnoise.plain_json import json_text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -76,7 +76,7 @@ def schema() -> None:
     """Print the JSON schema of recipes, for editors."""
     from bagnoise.recipe.model import Recipe  # noqa: PLC0415 - slow to import
 
-    click.echo(json.dumps(Recipe.model_json_schema(by_alias=True), indent=2))
+    click.echo(json_text(Recipe.model_json_schema(by_alias=True), indent=2))
 
 
 def _recipe_text(name: str) -> str:

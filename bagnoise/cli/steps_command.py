@@ -9,6 +9,7 @@ import click
 
 from bagnoise.cli import completing
 from bagnoise.errors import UsageError
+from bagnoise.plain_json import json_text
 from bagnoise.recipe.problems import did_you_mean
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def command(name: str | None, as_json: bool) -> None:  # noqa: FBT001
         raise UsageError(msg)
     chosen = STEPS if name is None else {name: STEPS[name]}
     if as_json:
-        click.echo(json.dumps({key: _plain(step) for key, step in chosen.items()}, indent=2))
+        click.echo(json_text({key: _plain(step) for key, step in chosen.items()}, indent=2))
     elif name is None:
         width = max(map(len, STEPS))
         for key, step in STEPS.items():

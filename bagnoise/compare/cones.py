@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bagnoise.compare.labels import Truth
 from bagnoise.compare.matching import nearest
-from bagnoise.messages.payload import ConeClass
+from bagnoise.messages.payload import ConeClass, somewhere
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
-    from bagnoise.compare.labels import Labels, Truth
+    from bagnoise.compare.labels import Labels
     from bagnoise.compare.samples import Shown, Track
     from bagnoise.messages.payload import Cones
 
@@ -40,6 +41,7 @@ class ConeRows:
         true_by_bin, found_by_bin: cones of the truth, and those detected, by range.
         false_positives: detections without a true cone.
         messages: compared ones; unpaired: those that show no message of the truth.
+        nowhere: true cones and detections without a finite position, which are left out.
     """
 
     residual_m: NDArray[np.float64]
@@ -54,6 +56,7 @@ class ConeRows:
     false_positives: int
     messages: int
     unpaired: int
+    nowhere: tuple[int, int]
 
     @property
     def true_range_m(self) -> NDArray[np.float64]:
@@ -90,6 +93,7 @@ class _Book:
         self.bins_m = bins_m
         self.unpaired = 0
         self._messages = 0
+        self._nowhere = [0, 0]
         self._false_positives = 0
         self._confusion = np.zeros((CLASS_COUNT, CLASS_COUNT + 1), np.int64)
         self._true = np.zeros(len(bins_m), np.int64)
@@ -99,6 +103,7 @@ class _Book:
         self._where: list[NDArray[np.intp]] = []
 
     def add(self, number: int, shown: int, truth: Truth, cones: Cones) -> None:
+        truth, cones = self._placed(truth, cones)
         found = truth.place >= 0
         rows = truth.place[found]
         self._messages += 1
@@ -118,6 +123,19 @@ class _Book:
         self._true += np.bincount(bins, minlength=len(self.bins_m))
         self._found += np.bincount(bins[np.unique(rows)], minlength=len(self.bins_m))
 
+    def _placed(self, truth: Truth, cones: Cones) -> tuple[Truth, Cones]:
+        """Leave out cones that are nowhere, and detections of such."""
+        known, seen = somewhere(truth.xyz), somewhere(cones.xyz)
+        if known.all() and seen.all():
+            return truth, cones
+        self._nowhere[0] += int((~known).sum())
+        self._nowhere[1] += int((~seen).sum())
+        is_real = truth.place >= 0
+        seen = seen & (~is_real | known[truth.place])
+        place = np.where(is_real, (np.cumsum(known) - 1)[truth.place], -1)
+        rest = Truth(truth.xyz[known], truth.color[known], truth.row[known], place[seen])
+        return rest, cones.take(np.flatnonzero(seen))
+
     def rows(self) -> ConeRows:
         where = np.concatenate([np.zeros((0, 3), np.intp), *self._where])
         return ConeRows(
@@ -133,6 +151,7 @@ class _Book:
             self._false_positives,
             self._messages,
             self.unpaired,
+            (self._nowhere[0], self._nowhere[1]),
         )
 
 
@@ -171,6 +190,7 @@ def measures(rows: ConeRows) -> dict[str, Any]:
         "messages": rows.messages,
         "messages_without_truth": rows.unpaired,
         "matched": len(rows.residual_m),
+        "nowhere": {"true_cones": rows.nowhere[0], "detections": rows.nowhere[1]},
         "residual_m": _by_axis(rows.residual_m),
         "true_cones": total,
         "detection_rate": found / total if total else None,

@@ -184,6 +184,11 @@ def _cone_stream(
     rows = gather(truth, noisy, shown, labels=labels, gate_m=options.gate_m, bins_m=options.bins_m)
     how = "labels" if labels else f"nearest within {options.gate_m:g} m, one to one"
     stream = Stream(pair, truth, noisy, shown, ticks, how, measures(rows), rows)
+    if any(rows.nowhere):
+        stream.warnings.append(
+            f"{rows.nowhere[0]} cones of {pair.truth} and {rows.nowhere[1]} of {pair.noisy} are "
+            "left out: their positions are not finite, or farther than any cone"
+        )
     frames = {cones.frame_id for track in (truth, noisy) for cones in track.payloads} - {""}
     if len(frames) > 1 and labels is None:
         stream.warnings.append(

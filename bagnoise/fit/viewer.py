@@ -10,6 +10,7 @@ from bagnoise.fit.age import BLOCKS
 from bagnoise.fit.scene import ConesScene, TrackScene
 from bagnoise.fit.sightings import Shot
 from bagnoise.fit.timing import cones_timing, track_timing
+from bagnoise.messages.payload import somewhere
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -87,5 +88,5 @@ class Viewer:
 
 def _finite(cones: Cones) -> Cones:
     """Leave out detections that are nowhere."""
-    finite = np.asarray(np.isfinite(cones.xyz).all(axis=1))
+    finite = somewhere(cones.xyz)
     return cones if finite.all() else cones.take(np.flatnonzero(finite))

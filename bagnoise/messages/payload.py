@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from bagnoise.bags.model import Schema
 
 FALSE_POSITIVE = -1
+FARTHEST_M = 1e9  # no cone is farther; squares of what is beyond overflow
 
 
 class ConeClass(IntEnum):
@@ -26,6 +27,11 @@ class ConeClass(IntEnum):
     SMALL_ORANGE = 2
     BIG_ORANGE = 3
     UNKNOWN = 4
+
+
+def somewhere(xyz: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Tell which positions, (n, 3), are any, (n,): finite, and not farther than any cone can be."""
+    return np.asarray((np.abs(xyz) <= FARTHEST_M).all(axis=1))
 
 
 class NoiseModel(Protocol):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from html import escape
 from typing import TYPE_CHECKING, Any
+
+from bagnoise.plain_json import json_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -95,5 +96,5 @@ def card(value: str, what: str) -> str:
 
 def json_block(id_: str, data: Any) -> str:
     """Return data for a script; nothing in it can end the element."""
-    text = json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+    text = json_text(data).replace("<", "\\u003c")
     return f'<script type="application/json" id="{id_}">{text}</script>'

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from bagnoise.messages.msg_text import is_ros_type
-from bagnoise.messages.payload import ConeClass
+from bagnoise.messages.payload import ConeClass, somewhere
 from bagnoise.messages.typestore import decode
 from bagnoise.report.colors import CLASSES, FAINT, SERIES
 from bagnoise.report.figures import Figure
@@ -66,7 +66,9 @@ def find_path(bag: Bag) -> Path | None:
             )
             child = odometry.child_frame_id
             stamp_ns = stamp.sec * SECOND_NS + stamp.nanosec
-            rows.append((stamp_ns, position.x, position.y, float(heading)))
+            row = (stamp_ns, position.x, position.y, float(heading))
+            if somewhere(np.array([row[1:]]))[0]:
+                rows.append(row)
         if len(rows) > 1:
             rows.sort(key=lambda row: row[0])
             table = np.array([row[1:] for row in rows])
@@ -129,8 +131,9 @@ def _true_cones(truth: Track, path: Path) -> tuple[NDArray[np.float64], NDArray[
     """Put the truth of all messages on the map, each cell of `CELL_M` once, known classes first."""
     xy, color = [np.zeros((0, 2))], [np.zeros(0, np.int8)]
     for cones, log_ns in zip(truth.payloads, truth.log_ns, strict=True):
-        xy.append(path.to_map(cones.xyz, cones.stamp_ns or log_ns))
-        color.append(cones.color)
+        there = somewhere(cones.xyz)
+        xy.append(path.to_map(cones.xyz[there], cones.stamp_ns or log_ns))
+        color.append(cones.color[there])
     every, classes = np.concatenate(xy), np.concatenate(color)
     order = np.argsort(classes == ConeClass.UNKNOWN, kind="stable")
     cells = np.floor(every[order] / CELL_M).astype(np.int64)
@@ -157,7 +160,7 @@ def _on_map(stream: Stream, path: Path) -> NDArray[np.float64]:
         index = stream.shown.truth[number]
         true_stamp = 0 if index is None else stream.truth.stamp_ns[index]
         stamp_ns = cones.stamp_ns or true_stamp or stream.noisy.log_ns[number]
-        found.append(path.to_map(cones.xyz, stamp_ns))
+        found.append(path.to_map(cones.xyz[somewhere(cones.xyz)], stamp_ns))
     return np.concatenate(found)
 
 
@@ -189,17 +192,14 @@ def _at(track: Track, time_ns: int) -> list[list[float]]:
     if number < 0:
         return []
     cones = track.payloads[number]
-    good = np.isfinite(cones.xyz[:, :2]).all(axis=1)
+    good = somewhere(cones.xyz)
     xy = np.round(cones.xyz[good, :2], 2).tolist()
     return [[x, y, int(c)] for (x, y), c in zip(xy, cones.color[good], strict=True)]
 
 
 def _reach_m(tracks: Sequence[Track]) -> list[float]:
     """Return x and y ranges of what is seen, without the last percent at each end."""
-    every = [c.xyz[:, :2] for t in tracks for c in t.payloads if len(c)]
-    if not every:
-        return [0.0, 20.0, -10.0, 10.0]
-    xy = np.concatenate(every)
-    xy = xy[np.isfinite(xy).all(axis=1)]
+    every = [c.xyz[somewhere(c.xyz), :2] for t in tracks for c in t.payloads]
+    xy = np.concatenate([np.zeros((0, 2)), *every])
     low, high = np.percentile(xy, (0.5, 99.5), axis=0) if len(xy) else ((0, -10), (20, 10))
     return [float(low[0]) - 1, float(high[0]) + 1, float(low[1]) - 1, float(high[1]) + 1]

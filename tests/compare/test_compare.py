@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from numpy.typing import NDArray
 from written_bags import Sensor, write_pair
 
 from bagnoise.augment.run import Options as AugmentOptions
@@ -18,7 +23,7 @@ from bagnoise.cli.main import cli
 from bagnoise.compare.check import check
 from bagnoise.compare.clouds import BEAMS, ROWS, CloudSums, match_points
 from bagnoise.compare.cones import bin_of, residuals
-from bagnoise.compare.matching import nearest
+from bagnoise.compare.matching import _near, nearest
 from bagnoise.compare.run import Options, compare
 from bagnoise.compare.samples import Track, shown_messages
 from bagnoise.compare.timing import rhythm
@@ -26,7 +31,9 @@ from bagnoise.errors import UsageError
 from bagnoise.messages.cloud import Cloud
 from bagnoise.messages.payload import Cones, source_rows
 from bagnoise.messages.point_fields import PointField
+from bagnoise.plain_json import json_text
 from bagnoise.recipe.load import Request, load_recipe
+from bagnoise.report.run import report
 
 SENSOR = Sensor(messages=200, miss=0.25, false=2)
 LAP = Path(__file__).parents[2] / "sample_bags" / "lap.mcap"
@@ -210,3 +217,64 @@ def test_the_simulators_bag_passes_and_its_ticks_are_counted(tmp_path: Path) -> 
         said = {(line.subject, line.what) for line in verdict.lines if line.p is not None}
         assert ("/camera/cones rate", "ticks at 25 Hz") in said
         assert any(subject == "/lidar/cones latency" for subject, _ in said)
+
+
+@given(
+    hnp.arrays(float, st.tuples(st.integers(0, 9), st.just(3)), elements=st.integers(-3, 3)),
+    hnp.arrays(float, st.tuples(st.integers(0, 9), st.just(3)), elements=st.integers(-3, 3)),
+    st.sampled_from([0.5, 1.0, 2.5]),
+    st.sampled_from([1, 7, 1 << 20]),
+)
+def test_pairs_in_strips_are_all_pairs_within_the_gate(
+    seen: NDArray[np.float64], true: NDArray[np.float64], gate_m: float, most: int
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("bagnoise.compare.matching._MOST_PAIRS", most)
+        rows, columns, distance_m = _near(seen, true, gate_m)
+    apart = np.hypot(*(true[None, :, :2] - seen[:, None, :2]).transpose(2, 0, 1))
+    wanted = np.argwhere(apart <= gate_m)
+    assert sorted(zip(rows.tolist(), columns.tolist(), strict=True)) == [*map(tuple, wanted)]
+    assert distance_m.tolist() == apart[rows, columns].tolist()
+
+
+@pytest.mark.parametrize("labels", [True, False])
+def test_cones_that_are_nowhere_are_left_out_and_counted(tmp_path: Path, *, labels: bool) -> None:
+    """As if they had not been sent: the other figures are those of the bags without them."""
+    sensor = Sensor(messages=50, labels=labels)
+    (tmp_path / "clean").mkdir()
+    (tmp_path / "odd").mkdir()
+    clean = compare(*write_pair(tmp_path / "clean", sensor)).streams[0]
+    truth, noisy = write_pair(tmp_path / "odd", sensor, nowhere=(np.nan, np.inf, -1e308))
+    comparison = compare(truth, noisy)
+    odd = comparison.streams[0]
+    assert odd.measured["nowhere"] == {"true_cones": 0, "detections": 150}
+    assert clean.measured["nowhere"] == {"true_cones": 0, "detections": 0}
+    (warning,) = odd.warnings
+    assert warning == (
+        "0 cones of /truth and 150 of /cones are left out: their positions are not finite, or "
+        "farther than any cone"
+    )
+    assert {**odd.measured, "nowhere": 0} == {**clean.measured, "nowhere": 0}
+
+
+def test_cones_that_are_nowhere_stop_neither_page_nor_json(tmp_path: Path) -> None:
+    truth, noisy = write_pair(
+        tmp_path, Sensor(messages=50), nowhere=(np.nan, np.inf, 1e308, -1e300)
+    )
+    page = report(noisy, tmp_path / "page.html", truth=truth).page.read_text("utf-8")
+    assert "200 of /cones are left out" in page
+    blocks = re.findall(r'type="application/json" id="[^"]+">(.*?)</script>', page, re.DOTALL)
+    told = CliRunner().invoke(cli, ["compare", str(truth), str(noisy), "--json"])
+    for text in (*blocks, told.stdout):
+        json.loads(text, parse_constant=pytest.fail)
+    assert blocks
+
+
+def test_json_has_no_word_for_nan() -> None:
+    odd = {"a": [float("nan"), 1.5, (float("inf"),)], "b": {"c": -float("inf")}, "d": "NaN"}
+    assert json_text(odd) == '{"a":[null,1.5,[null]],"b":{"c":null},"d":"NaN"}'
+
+
+def test_every_json_of_the_command_line_is_written_so() -> None:
+    for path in (LAP.parents[1] / "bagnoise" / "cli").glob("*.py"):
+        assert not re.search(r"echo\(json\.dump", path.read_text("utf-8")), path.name

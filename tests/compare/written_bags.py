@@ -81,8 +81,11 @@ streams:
     return write_yaml(recipe_of(read_document(text, "test")).to_plain())
 
 
-def write_pair(folder: Path, sensor: Sensor) -> tuple[Path, Path]:
-    """Write truth.mcap and noisy.mcap; the paths."""
+def write_pair(folder: Path, sensor: Sensor, nowhere: tuple[float, ...] = ()) -> tuple[Path, Path]:
+    """Write truth.mcap and noisy.mcap; the paths.
+
+    Every noisy message has a further cone with each x of ``nowhere``.
+    """
     rng = np.random.default_rng(sensor.seed)
     truth, noisy = _Bag(folder / "truth.mcap"), _Bag(folder / "noisy.mcap")
     recipe = {"recipe": recipe_text(sensor), "seed": "1"}
@@ -105,6 +108,11 @@ def write_pair(folder: Path, sensor: Sensor) -> tuple[Path, Path]:
         noisy.write("/other", schema, log_ns, data)
         delay_ns = max(0, round(1e9 * rng.normal(sensor.mean_s, sensor.std_s)))
         seen = _seen(true, sensor, rng)
+        if nowhere:
+            more = np.array([(x, 1.0, 0.0) for x in nowhere])
+            rows = np.concatenate([seen.index, np.full(len(more), -1, np.int32)])
+            classes = np.concatenate([seen.color, np.ones(len(more), np.int8)])
+            seen = _cones(seen.stamp_ns, np.concatenate([seen.xyz, more]), classes, rows)
         if rng.random() < sensor.lost:
             continue
         delivered_ns = max(delivered_ns, log_ns + delay_ns)
@@ -159,7 +167,7 @@ def _label(true: Cones, seen: Cones) -> bytes:
     header = message_class(LABELS, "std_msgs/msg/Header")
     time = message_class(LABELS, "builtin_interfaces/msg/Time")
     stamp = time(*divmod(true.stamp_ns, 10**9))
-    none = -np.ones(12, np.int64)
+    none = -np.ones(len(true) + len(index), np.int64)
     message = message_class(LABELS)(
         header(stamp, "base_footprint"),
         index,
