@@ -251,7 +251,7 @@ def test_an_empty_name_is_told(bagnoise: Command, arguments: tuple[str, ...]) ->
 def test_too_little_memory_is_said_in_a_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def hungry(*_: object) -> None:
+    def hungry(*_: object, **__: object) -> None:
         np.empty(1 << 60, np.uint8)
 
     monkeypatch.setattr("bagnoise.inspect_bag.inspect_bag", hungry)
