@@ -179,12 +179,19 @@ def indexed_messages(
         if id_ not in channel_ids:
             continue
         for log_ns, offset in pairs.tolist():
-            found.append(_message_at(records, offset, id_, log_ns))
+            found.append(message_at(records, offset, id_, log_ns))
     found.sort(key=lambda raw: raw.start)
     return found
 
 
-def _message_at(records: memoryview, offset: int, channel_id: int, log_ns: int) -> Raw:
+def message_at(
+    records: memoryview, offset: int, channel_id: int, log_ns: int, told: int | None = None
+) -> Raw:
+    """Read the message that an index tells of, at an offset (``told``: the index's own).
+
+    Raises:
+        CutOffError: it is not there.
+    """
     body = offset + r.RECORD_HEAD.size
     if body <= len(records):
         opcode, length = r.RECORD_HEAD.unpack_from(records, offset)
@@ -192,7 +199,8 @@ def _message_at(records: memoryview, offset: int, channel_id: int, log_ns: int) 
             raw = raw_message(records, offset, body, body + length)
             if (raw.channel_id, raw.log_ns) == (channel_id, log_ns):
                 return raw
-    msg = f"a message index points to byte {offset}, where its message is not"
+    where = offset if told is None else told
+    msg = f"a message index points to byte {where}, where its message is not"
     raise r.CutOffError(msg)
 
 

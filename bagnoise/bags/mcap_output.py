@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from bagnoise.bags.mcap_source import Source
     from bagnoise.bags.model import Attachment, Channel, MetadataRecord
 
-_COPY_BYTES = 1 << 22
+_COPY_BYTES = 1 << 24
+_READ_BYTES = 1 << 22  # where they have to go through memory
+_RUN_BYTES = 1 << 24  # of chunks that are copied at once
 _MAX_WAITING = 64  # so that progress is told about when it is made
 _ATTACHMENT_HEAD = struct.Struct("<QQ")
 _U64, _U32 = struct.Struct("<Q"), struct.Struct("<I")
@@ -100,6 +102,8 @@ class McapOutput:
         self._limit = workers + 1
         self._waiting: deque[_Waiting] = deque()
         self._being_made = 0  # of what waits; copies cost no memory
+        self._run: list[Chunk] = []  # to be copied, one after the other in their file
+        self._run_source: Source | None = None
         self._schemas: dict[int, r.SchemaRecord] = {}
         self._channels: dict[int, r.ChannelRecord] = {}
         self._chunk_indexes: list[bytes] = []
@@ -136,6 +140,7 @@ class McapOutput:
         if not builder.pairs:
             then()
             return
+        self._close_run()
         made = self._executor.submit(_make_chunk, builder, how)
         written = self._writer.submit(lambda: self._write_made(made.result()))
         self._waiting.append(_Waiting(written, then, is_made=True))
@@ -143,14 +148,36 @@ class McapOutput:
         self._take_what_is_written()
 
     def copy_chunk(self, source: Source, chunk: Chunk) -> None:
-        """Write a chunk and its message indexes as they are."""
-        written = self._writer.submit(self._copy_chunk, source, chunk)
+        """Write a chunk and its message indexes as they are, with those that follow it."""
+        if not self._follows_run(source, chunk):
+            self._close_run()
+            self._run_source = source
+        self._run.append(chunk)
+        if source.takes_advice or _whole_end(chunk) - self._run[0].offset >= _RUN_BYTES:
+            self._close_run()
+
+    def _follows_run(self, source: Source, chunk: Chunk) -> bool:
+        is_next = bool(self._run) and _whole_end(self._run[-1]) == chunk.offset
+        return is_next and source is self._run_source
+
+    def _close_run(self) -> None:
+        """Let the chunks be copied that stand one after the other."""
+        if not self._run:
+            return
+        assert self._run_source is not None
+        run, self._run = self._run, []
+        written = self._writer.submit(self._copy_run, self._run_source, run)
         self._waiting.append(_Waiting(written, lambda: None, is_made=False))
         self._take_what_is_written()
 
-    def _copy_chunk(self, source: Source, chunk: Chunk) -> None:
-        shift = self._at - chunk.offset
-        self._copy(source, chunk.offset, chunk.length + chunk.index_length)
+    def _copy_run(self, source: Source, run: list[Chunk]) -> None:
+        start = run[0].offset
+        shift = self._at - start
+        self._copy(source, start, _whole_end(run[-1]) - start)
+        for chunk in run:
+            self._note_copy(chunk, shift)
+
+    def _note_copy(self, chunk: Chunk, shift: int) -> None:
         offsets = {id_: at + shift for id_, at in chunk.index_offsets.items()}
         self._note_chunk(
             r.ChunkIndexRecord(
@@ -249,6 +276,7 @@ class McapOutput:
         self._at += len(data)
 
     def _drain(self) -> None:
+        self._close_run()
         while self._waiting:
             self._take_written()
 
@@ -311,11 +339,17 @@ class McapOutput:
             except (OSError, AttributeError) as error:
                 if isinstance(error, OSError) and error.errno not in _CANNOT_COPY:
                     raise
-                done = os.write(self._file.fileno(), source.read(offset, step))
+                data = source.read(offset, min(step, _READ_BYTES))
+                done = os.write(self._file.fileno(), data)
             if done == 0:
                 raise source.cut_off(offset, step)
             offset += done
         self._at += count
+
+
+def _whole_end(chunk: Chunk) -> int:
+    """Where the last of its message indexes ends."""
+    return chunk.end + chunk.index_length
 
 
 _CANNOT_COPY = {18, 22, 38, 95}  # EXDEV, EINVAL, ENOSYS, EOPNOTSUPP

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bagnoise.bags import mcap_records as r
 from bagnoise.bags.mcap_content import Raw, damaged, indexed_messages, load, messages_of
+from bagnoise.bags.mcap_pick import pick
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -114,6 +115,7 @@ class Reading:
         ahead: how many chunks.
         on_load: told of each chunk and how many of its messages will be given.
         is_advised: the sources know already what comes.
+        needs_whole: whether a loan must hold the whole chunk, not only the wanted messages.
     """
 
     places: Sequence[Place]
@@ -125,6 +127,7 @@ class Reading:
     pool: list[bytearray] = field(default_factory=list)
     on_load: Callable[[Loan, int], None] | None = None
     is_advised: bool = False
+    needs_whole: Callable[[Place], bool] = lambda _: False
 
     def __iter__(self) -> Iterator[Found]:
         """Yield the messages by (log time, file, offset)."""
@@ -155,12 +158,16 @@ class Reading:
 
     def _load(self, place: Place) -> Loan:
         """Decompress a chunk and find its wanted messages."""
-        loan = borrow(place, self.pool)
         _, source, chunk = place
-        records = loan.records
         wanted = self.wanted[place.file]
+        is_part = chunk.is_sound and not wanted.issuperset(chunk.counts)
+        picked = pick(source, chunk, wanted) if is_part and not self.needs_whole(place) else None
+        if picked is not None:
+            return Loan(place, picked[1], picked[0], bytearray(), [], 1)
+        loan = borrow(place, self.pool)
+        records = loan.records
         try:
-            if chunk.is_sound and not wanted.issuperset(chunk.counts):
+            if is_part:
                 loan.raws = indexed_messages(source, chunk, records, wanted)
             else:
                 found = messages_of(source, chunk, records)

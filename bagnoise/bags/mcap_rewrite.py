@@ -158,6 +158,7 @@ class ChunkRewrite:
         reading.on_load = self._reader.note
         advise(places)
         reading.is_advised = True
+        reading.needs_whole = lambda place: _key(place) in self._reader.remade
         self._reader.remade = {_key(p) for p in places if not self._is_verbatim(p)}
         self._reader.source = iter(reading)
         self._reader.pool = reading.pool
