@@ -13,6 +13,13 @@ from bagnoise.errors import UsageError
 if TYPE_CHECKING:
     import zstandard
 
+try:
+    from zlib_ng import zlib_ng
+except ImportError:  # a machine that it is not built for
+    _crc32 = zlib.crc32
+else:
+    _crc32 = zlib_ng.crc32  # the same number, six times as fast
+
 DEFAULT_LEVEL = 3
 KNOWN = frozenset({"", "zstd", "lz4"})
 MAX_CHUNK_BYTES = 1 << 30  # what is decompressed at once, whatever a chunk claims
@@ -168,6 +175,6 @@ def _wrong_size(found: int, claimed: int) -> None:
     raise CorruptChunkError(msg)
 
 
-def crc32(data: bytes | bytearray | memoryview) -> int:
-    """Return the checksum that MCAP uses."""
-    return zlib.crc32(data)
+def crc32(data: bytes | bytearray | memoryview, before: int = 0) -> int:
+    """Return the checksum that MCAP uses, of data that follow some of the checksum ``before``."""
+    return _crc32(data, before)

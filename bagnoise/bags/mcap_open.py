@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import struct
-import zlib
 from typing import TYPE_CHECKING
 
 from bagnoise.bags import mcap_records as r
+from bagnoise.bags.mcap_compression import crc32
 from bagnoise.bags.mcap_layout import Layout, compare_statistics
 from bagnoise.bags.mcap_salvage import Salvage
 from bagnoise.bags.mcap_scan import DATA_END_BYTES, scan
@@ -105,7 +105,7 @@ def check_data_checksum(source: Source, layout: Layout) -> None:
 def _range_checksum(source: Source, end: int) -> int:
     state, step = 0, 1 << 20
     for at in range(0, end, step):
-        state = zlib.crc32(source.read(at, min(step, end - at)), state)
+        state = crc32(source.read(at, min(step, end - at)), state)
     return state
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import tracemalloc
+import zlib
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bagnoise.bags.mcap_chunk import Chunk
+from bagnoise.bags.mcap_compression import crc32
 from bagnoise.bags.model import Span
 
 LAST_NS = (1 << 64) - 1
@@ -66,3 +70,20 @@ def test_many_chunks_take_little_memory() -> None:
     taken, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert taken < 1000 * len(chunks)
+
+
+@given(st.binary(max_size=100_000), st.integers(0, 2**32 - 1))
+def test_checksums_are_those_of_zlib(data: bytes, before: int) -> None:
+    for kind in (bytes, bytearray, memoryview):
+        assert crc32(kind(data), before) == zlib.crc32(data, before)
+    assert crc32(b"123456789") == 0xCBF43926  # the check value of CRC-32/ISO-HDLC
+
+
+def test_without_zlib_ng_zlib_serves() -> None:
+    script = (
+        "import sys; sys.modules['zlib_ng'] = None; import zlib\n"
+        "from bagnoise.bags import mcap_compression as m\n"
+        "assert m._crc32 is zlib.crc32; print(m.crc32(b'123456789'))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True)
+    assert int(done.stdout) == 0xCBF43926
