@@ -31,15 +31,22 @@ from bagnoise.cli.bag_path import bag_path
     type=click.Path(path_type=Path),
     help="Write each figure as SVG, too.",
 )
+@click.option(
+    "--fit",
+    "with_fit",
+    is_flag=True,
+    help="Fit a recipe to the cones (see 'bagnoise fit'), and draw it over what was measured.",
+)
 @click.option("--gate", "gate_m", type=float, default=1.5, show_default=True, metavar="METRES")
 @click.option("--msgs", type=click.Path(path_type=Path), help="Folder of .msg files.")
 @click.option("--overwrite", is_flag=True, help="Replace an existing page.")
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
-def command(
+def command(  # noqa: PLR0913, PLR0917 - click passes one argument a parameter
     noisy: Path,
     truth: Path | None,
     output: Path | None,
     figures_folder: Path | None,
+    with_fit: bool,  # noqa: FBT001
     gate_m: float,
     msgs: Path | None,
     overwrite: bool,  # noqa: FBT001
@@ -59,6 +66,7 @@ def command(
         truth=truth,
         figures_folder=figures_folder,
         options=Options(gate_m=gate_m, msgs=msgs),
+        with_fit=with_fit,
         overwrite=overwrite,
     )
     if not quiet:

@@ -35,6 +35,7 @@ def write_page(
     overview: Figure | None,
     scrub: dict[str, Any] | None,
     recipe_text: str,
+    fitted_text: str = "",
 ) -> str:
     """Put the page together."""
     name = Path(comparison.noisy).name
@@ -50,6 +51,9 @@ def write_page(
     parts.append(_topics(comparison))
     if recipe_text:
         parts.append(f'<h2 id="recipe">Recipe</h2><pre>{escape(recipe_text)}</pre>')
+    if fitted_text:
+        title = "Fitted recipe"
+        parts.append(f'<h2 id="fit">{title}</h2><pre>{escape(fitted_text)}</pre>')
     script = script_text("scrub.js") if scrub else ""
     return page(f"{name}: bagnoise report", "\n".join(parts), script=script)
 

@@ -13,11 +13,15 @@ from bagnoise.bags.remote_path import location
 from bagnoise.compare.check import check
 from bagnoise.compare.run import Options, compare
 from bagnoise.compare.samples import decoded
-from bagnoise.errors import BagError
+from bagnoise.errors import BagError, UsageError
+from bagnoise.fit.recipe_text import recipe_text as fitted_recipe_text
+from bagnoise.fit.run import Options as FitOptions
+from bagnoise.fit.run import fit
 from bagnoise.messages.definitions import definition_finder
 from bagnoise.report.cloud_figures import cloud_figures
 from bagnoise.report.figures import cone_figures, time_figures
 from bagnoise.report.files import check_new, write_new
+from bagnoise.report.fit_page import fit_figures
 from bagnoise.report.page import Section, write_page
 from bagnoise.report.track import find_path, map_figure, scrubber
 
@@ -48,13 +52,18 @@ def report(
     truth: str | PathLike[str] | None = None,
     figures_folder: str | PathLike[str] | None = None,
     options: Options | None = None,
+    with_fit: bool = False,
     overwrite: bool = False,
 ) -> Made:
     """Write a page about a bag; without a truth, the topics that it still carries serve.
 
+    ``with_fit`` fits a recipe to its topics of cones, and draws that over what was measured.
+
     Raises:
-        UsageError: the page exists and may not be replaced, or the folder is not there.
+        UsageError: the page exists and may not be replaced, the folder is not there, or there are
+            no cones to fit.
         BagError: a bag cannot be read.
+        BagnoiseError: there is too little to fit.
     """
     target, noisy = Path(target), location(noisy)
     check_new(target, overwrite=overwrite)
@@ -74,11 +83,33 @@ def report(
     cones = _main_cones(comparison.streams)
     overview = map_figure(cones, path) if path is not None and cones else None
     recipe_text = records[-1].get("recipe", "") if records else ""
-    html = write_page(comparison, verdict, sections, overview, scrubber(cones), recipe_text)
+    fitted_text = _add_fit(sections, cones, true_path, noisy, options) if with_fit else ""
+    html = write_page(
+        comparison, verdict, sections, overview, scrubber(cones), recipe_text, fitted_text
+    )
     write_new(target, html)
     every = [f for section in sections for f in section.figures]
     every += [overview] if overview is not None else []
     return Made(target, _write_figures(figures_folder, every), comparison, verdict)
+
+
+def _add_fit(
+    sections: list[Section], cones: list[Stream], truth: Path, noisy: Path, options: Options
+) -> str:
+    """Draw the fit of each topic of cones behind its other figures; return the fitted recipe."""
+    pairs = [s.pair for s in cones if s.pair.noisy != s.pair.truth]
+    if not pairs:
+        msg = f"{noisy}: no topic of cones to fit to a truth"
+        raise UsageError(msg)
+    topics = [pair.noisy for pair in pairs if pair.truth == pairs[0].truth]
+    fitted = fit(
+        truth, noisy, FitOptions(truth_topic=pairs[0].truth, topics=topics, msgs=options.msgs)
+    )
+    for stream in fitted.streams:
+        for section in sections:
+            if section.stream.pair.noisy == stream.fit.topic:
+                section.figures.extend(fit_figures(stream))
+    return fitted_recipe_text(fitted)
 
 
 def _main_cones(streams: list[Stream]) -> list[Stream]:

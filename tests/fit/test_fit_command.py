@@ -110,3 +110,29 @@ def test_a_recording_without_errors(make: Make, lap: Path, tmp_path: Path) -> No
     text = out.read_text("utf-8")
     assert "range_std_m: 0.0 #" in text
     assert "latency" in text
+
+
+def test_report_draws_the_fit_over_the_data(
+    make: Make, lap: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    real, page = make("cone-noise-simulator"), tmp_path / "page.html"
+    drawn = ("report", real, "--truth", lap, "-o", page, "--figures", tmp_path / "figures", "-q")
+    assert exit_code([str(word) for word in (*drawn, "--fit")]) == 0
+    html = page.read_text("utf-8")
+    fitted = html.split('<h2 id="fit">Fitted recipe</h2>')[1]
+    for key in ("camera_cones", "lidar_cones"):
+        assert f"{key}:" in fitted
+        for name in ("deviation", "bias", "detection", "delay"):
+            figure = (tmp_path / "figures" / f"{key}-fit-{name}.svg").read_text("utf-8")
+            assert figure[figure.index("<svg") :].strip()[-60:] in html
+    assert "95 %" in fitted
+    assert capsys.readouterr() == ("", "")
+
+
+def test_report_without_cones_has_nothing_to_fit(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "page.html"
+    assert exit_code(["report", str(SCAN), "-o", str(page), "--fit"]) == 2
+    assert "no topic of cones to fit to a truth" in capsys.readouterr().err
+    assert not page.exists()
