@@ -23,6 +23,7 @@ from bagnoise.recipe.model import Also, Recipe, Stream
 from bagnoise.recipe.sources import preset_names
 from bagnoise.steps.registry import STEPS
 
+pytest.importorskip("mkdocs", reason="the extra 'docs' builds the site")
 NO_NETWORK = """
 import socket, sys
 def refuse(*_, **__): raise OSError("the network is off")
