@@ -16,13 +16,15 @@ from pydantic import (
     model_validator,
 )
 
+from bagnoise.steps.limits import Amount, Number
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from pydantic import GetJsonSchemaHandler
     from pydantic.json_schema import JsonSchemaValue
     from pydantic_core import CoreSchema
 
-Floats = Annotated[tuple[float, ...], Field(strict=False, min_length=1)]
+Floats = Annotated[tuple[Number, ...], Field(strict=False, min_length=1)]
 
 
 class Options(BaseModel):
@@ -36,8 +38,8 @@ class Options(BaseModel):
 class Linear(Options):
     """base + per_m * d."""
 
-    base: float = Field(0.0, description="value at range 0")
-    per_m: float = Field(0.0, description="change per metre")
+    base: Number = Field(0.0, description="value at range 0")
+    per_m: Number = Field(0.0, description="change per metre")
 
     def at(self, range_m: NDArray[np.float64]) -> NDArray[np.float64]:
         """Evaluate at ranges, (n,)."""
@@ -47,11 +49,11 @@ class Linear(Options):
 class Quadratic(Options):
     """max(floor, start + per_m * (d - from_m) + per_m2 * (d - from_m)^2)."""
 
-    start: float = Field(description="value at from_m")
-    per_m: float = Field(0.0, description="change per metre")
-    per_m2: float = Field(0.0, description="change per square metre")
-    from_m: float = Field(0.0, description="range at which the value is start")
-    floor: float | None = Field(None, description="least value")
+    start: Number = Field(description="value at from_m")
+    per_m: Number = Field(0.0, description="change per metre")
+    per_m2: Number = Field(0.0, description="change per square metre")
+    from_m: Number = Field(0.0, description="range at which the value is start")
+    floor: Number | None = Field(None, description="least value")
 
     def at(self, range_m: NDArray[np.float64]) -> NDArray[np.float64]:
         """Evaluate at ranges, (n,)."""
@@ -63,10 +65,10 @@ class Quadratic(Options):
 class Exponential(Options):
     """base + a * min(cap, exp(b_per_m * d))."""
 
-    a: float = Field(description="factor of the exponential")
-    b_per_m: float = Field(description="growth per metre")
-    cap: float | None = Field(None, gt=0, description="largest value of the exponential itself")
-    base: float = Field(0.0, description="added to it")
+    a: Number = Field(description="factor of the exponential")
+    b_per_m: Number = Field(description="growth per metre")
+    cap: Amount | None = Field(None, gt=0, description="largest value of the exponential itself")
+    base: Number = Field(0.0, description="added to it")
 
     def at(self, range_m: NDArray[np.float64]) -> NDArray[np.float64]:
         """Evaluate at ranges, (n,)."""
@@ -79,9 +81,9 @@ class Exponential(Options):
 class Sigmoid(Options):
     """top / (1 + exp(slope_per_m * (d - mid_m)))."""
 
-    mid_m: float = Field(description="range of half the top")
-    slope_per_m: float = Field(0.5, description="steepness; positive falls with range")
-    top: float = Field(1.0, description="value far below mid_m")
+    mid_m: Number = Field(description="range of half the top")
+    slope_per_m: Number = Field(0.5, description="steepness; positive falls with range")
+    top: Number = Field(1.0, description="value far below mid_m")
 
     def at(self, range_m: NDArray[np.float64]) -> NDArray[np.float64]:
         """Evaluate at ranges, (n,)."""
@@ -94,7 +96,7 @@ class Table(Options):
 
     up_to_m: Floats = Field(description="upper ends of the bins, ascending")
     values: Floats = Field(description="value of each bin")
-    beyond: float | None = Field(None, description="value past the last bin; null: as in it")
+    beyond: Number | None = Field(None, description="value past the last bin; null: as in it")
 
     @model_validator(mode="after")
     def _matching(self) -> Table:
@@ -121,7 +123,7 @@ class Table(Options):
 class Curve(Options):
     """A value by range: a number, or one of these forms."""
 
-    constant: float | None = Field(None, description="the same at every range")
+    constant: Number | None = Field(None, description="the same at every range")
     linear: Linear | None = Field(None, description=Linear.__doc__)
     quadratic: Quadratic | None = Field(None, description=Quadratic.__doc__)
     exponential: Exponential | None = Field(None, description=Exponential.__doc__)

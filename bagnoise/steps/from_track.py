@@ -53,7 +53,7 @@ class FromTrack(SourceStep):
         "a rate before this step fires",
     )
     hz: float | None = Field(
-        None, gt=0, le=1e6, description="with fire poses: at this rate, the pose interpolated"
+        None, ge=1e-6, le=10_000, description="with fire poses: at this rate, the pose interpolated"
     )
 
     def needs(self) -> Needs:
