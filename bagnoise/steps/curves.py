@@ -173,20 +173,42 @@ class Curve(Options):
         raise AssertionError
 
 
+_LOOKED_AT_M = np.arange(101.0)  # cones are nearer
+
+
 def _within(low: float, high: float) -> AfterValidator:
-    """Check the values that a curve spells out; what a form comes to is for its step to cut."""
+    """Check the values that a curve spells out, and that a form comes to any that is allowed.
+
+    Where a form leaves the limits at some range, its step cuts it; one that is out of them at every
+    range is a mistake.
+    """
 
     def check(curve: Curve) -> Curve:
-        table = curve.table
-        last = () if table is None or table.beyond is None else (table.beyond,)
-        told = () if table is None else (*table.values, *last)
-        for value in (*told, *(() if curve.constant is None else (curve.constant,))):
+        told = _told(curve)
+        for value in told:
             if not low <= value <= high:
                 msg = f"expected {low:g} to {high:g}, not {value:g}"
                 raise ValueError(msg)
+        if told:
+            return curve
+        with np.errstate(over="ignore", invalid="ignore"):  # then it is out of every limit
+            values = curve.at(_LOOKED_AT_M)
+        if not ((values >= low) & (values <= high)).any():
+            ends = f"{values[0]:g} at 0 m, {values[-1]:g} at {_LOOKED_AT_M[-1]:g} m"
+            msg = f"expected {low:g} to {high:g}, but at no range is it ({ends})"
+            raise ValueError(msg)
         return curve
 
     return AfterValidator(check)
+
+
+def _told(curve: Curve) -> tuple[float, ...]:
+    if curve.constant is not None:
+        return (curve.constant,)
+    if curve.table is None:
+        return ()
+    last = curve.table.beyond
+    return (*curve.table.values, *(() if last is None else (last,)))
 
 
 Chance = Annotated[Curve, _within(0, 1)]
