@@ -99,6 +99,7 @@ def test_an_empty_body_means_the_defaults() -> None:
         ("[1, 2]", "expected 3 values, not [1, 2]"),
         ("[]", "expected 3 values, not []"),
         ("[1, 2, 3, 4]", "expected at most 3 values, not [1, 2, 3, 4]"),
+        ("1", "expected a list, not 1"),
     ],
 )
 def test_a_list_of_another_length_is_told_once(given: str, said: str) -> None:
