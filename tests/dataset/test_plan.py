@@ -197,7 +197,9 @@ def test_times_may_be_numbers(tmp_path: Path, given: str, start: str) -> None:
 
 @pytest.mark.parametrize("given", [".nan", ".inf", "soon"])
 def test_a_time_that_is_none_is_told_before_any_output(tmp_path: Path, given: str) -> None:
-    with pytest.raises(RecipeError, match=r"plan.yaml:\d+:1: start: expected seconds, e.g. 2.5 from"):
+    with pytest.raises(
+        RecipeError, match=r"plan.yaml:\d+:1: start: expected seconds, e.g. 2.5 from"
+    ):
         variants_of(tmp_path, f"start: {given}\n")
 
 
