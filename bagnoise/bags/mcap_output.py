@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from bagnoise.bags import mcap_records as r
+from bagnoise.bags.file_copy import copy_in_kernel
 from bagnoise.bags.mcap_compression import Compression, compress, crc32
 from bagnoise.bags.model import Span
 
@@ -334,11 +335,8 @@ class McapOutput:
         end = offset + count
         while offset < end:
             step = min(end - offset, _COPY_BYTES)
-            try:
-                done = os.copy_file_range(source.fd, self._file.fileno(), step, offset)
-            except (OSError, AttributeError) as error:
-                if isinstance(error, OSError) and error.errno not in _CANNOT_COPY:
-                    raise
+            done = copy_in_kernel(source.fd, offset, step, self._file.fileno())
+            if done is None:
                 data = source.read(offset, min(step, _READ_BYTES))
                 done = os.write(self._file.fileno(), data)
             if done == 0:
@@ -350,9 +348,6 @@ class McapOutput:
 def _whole_end(chunk: Chunk) -> int:
     """Where the last of its message indexes ends."""
     return chunk.end + chunk.index_length
-
-
-_CANNOT_COPY = {18, 22, 38, 95}  # EXDEV, EINVAL, ENOSYS, EOPNOTSUPP
 
 
 def _make_chunk(builder: ChunkBuilder, how: Compression) -> _Made:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 import sqlite3
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from bagnoise.bags.file_copy import copy_file
 from bagnoise.bags.private_folder import PrivateFolder
 from bagnoise.bags.sqlite_schema import (
     message_columns,
@@ -20,6 +20,7 @@ from bagnoise.errors import BagError, DamagedBagError
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
     from pathlib import Path
+    from threading import Event
 
 
 class Row(NamedTuple):
@@ -76,14 +77,18 @@ class SqliteFile:
         """Whether the database is whole by itself, without a log beside it."""
         return self._private is None
 
-    def copy_to(self, target: Path) -> None:
-        """Copy the database, and the log that belongs to it, to be opened and changed there."""
+    def copy_to(self, target: Path, stop: Event) -> None:
+        """Copy the database, and the log that belongs to it, to be opened and changed there.
+
+        Raises:
+            BagError: ``stop`` was set meanwhile.
+        """
         path = self.path.resolve()
-        shutil.copyfile(path, target)
+        copy_file(path, target, stop)
         for suffix in ("-wal", "-journal"):
             log = path.with_name(path.name + suffix)
             if _is_filled(log):
-                shutil.copyfile(log, target.with_name(target.name + suffix))
+                copy_file(log, target.with_name(target.name + suffix), stop)
 
     def close(self) -> None:
         """Remove the private copy, if there is one."""

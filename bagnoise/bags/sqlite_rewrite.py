@@ -1,4 +1,7 @@
-"""Rewrite a sqlite3 bag by copying its file and changing only the rows that an edit changes."""
+"""Rewrite a sqlite3 bag by copying its file and changing only the rows that an edit changes.
+
+The edit is shown the source's messages while the file is copied.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ from bagnoise.bags.metadata import pack_records, render_information
 from bagnoise.bags.model import Message, Selection, WriteReport
 from bagnoise.bags.sqlite_bag import SqliteBag
 from bagnoise.bags.sqlite_file import SqliteFile
+from bagnoise.bags.sqlite_later import LaterDatabase
 from bagnoise.bags.sqlite_tables import (
     INSERT_MESSAGE,
     DefinitionTable,
@@ -100,12 +104,12 @@ class SqliteCopy:
     def run(self, progress: Progress | None, total_bytes: int) -> WriteReport:
         """Do it."""
         self._folder.mkdir()
-        self._file.copy_to(self._path)
-        with self._errors, closing(self._open_copy()) as connection:
-            self._connection = connection
-            connection.execute("BEGIN")
+        database = LaterDatabase(lambda stop: self._file.copy_to(self._path, stop), self._open_copy)
+        with self._errors, closing(database):
+            self._database = database
             self._write_topics()
             self._apply(progress, total_bytes)
+            connection = self._connection = database.open()
             stats = self._finish()
             connection.execute("COMMIT")
             packed = self._pack()
@@ -131,6 +135,7 @@ class SqliteCopy:
             ):
                 connection.execute(f"PRAGMA {pragma}").fetchall()
             create_tables(connection)
+            connection.execute("BEGIN")
         except BaseException:
             connection.close()
             raise
@@ -138,20 +143,20 @@ class SqliteCopy:
 
     def _write_topics(self) -> None:
         """Bring the tables of topics and definitions to what the output has."""
-        connection = self._connection
+        database = self._database
         remaining = remaining_channels(self._bag, self._edit, Selection())
         for channel in self._bag.channels:
             if channel not in remaining:
                 topic_id = self._topic_ids.pop(channel.id)
-                connection.execute("DELETE FROM topics WHERE id = ?", (topic_id,))
-        connection.execute("DELETE FROM message_definitions")
-        self._definitions = DefinitionTable(connection)
+                database.execute("DELETE FROM topics WHERE id = ?", (topic_id,))
+        database.execute("DELETE FROM message_definitions")
+        self._definitions = DefinitionTable(database)
         for channel in remaining:
             self._add_definition(channel)
         next_id = max(self._channels, default=0) + 1
         new = [channel for channel in self._edit.adds if channel.id not in self._topic_ids]
         for topic_id, channel in enumerate(new, next_id):
-            insert_topic(connection, topic_id, channel)
+            insert_topic(database, topic_id, channel)
             self._topic_ids[channel.id] = topic_id
             self._add_definition(channel)
             self._shortfall.check_channel(channel)
@@ -195,11 +200,11 @@ class SqliteCopy:
             else:
                 self._insert(output.message)
         if replaced and not kept:
-            self._connection.execute("DELETE FROM messages WHERE id = ?", (rowid,))
+            self._database.execute("DELETE FROM messages WHERE id = ?", (rowid,))
 
     def _update(self, rowid: int, message: Message) -> None:
         self._count(message)
-        self._connection.execute(
+        self._database.execute(
             "UPDATE messages SET topic_id = ?, data = ? WHERE id = ?",
             (self._topic_ids[message.channel.id], message.data, rowid),
         )
@@ -212,7 +217,7 @@ class SqliteCopy:
         """Append a row: its id is higher than every source message's, so it follows them."""
         self._count(message)
         topic_id = self._topic_ids[message.channel.id]
-        self._connection.execute(INSERT_MESSAGE, (topic_id, message.log_ns, message.data))
+        self._database.execute(INSERT_MESSAGE, (topic_id, message.log_ns, message.data))
 
     def _count(self, message: Message) -> None:
         check_times(message)

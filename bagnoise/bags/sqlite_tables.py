@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sqlite3
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 from bagnoise.bags.model import HASH_KEY, QOS_KEY
 from bagnoise.errors import BagError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from bagnoise.bags.model import Channel, Message, Schema
@@ -45,7 +46,14 @@ def create_tables(connection: sqlite3.Connection) -> None:
         connection.execute("INSERT INTO schema VALUES (?, 'bagnoise')", (SCHEMA_VERSION,))
 
 
-def insert_topic(connection: sqlite3.Connection, topic_id: int, channel: Channel) -> None:
+class Executes(Protocol):
+    """What carries out statements."""
+
+    def execute(self, statement: str, values: Sequence[Any] = ..., /) -> object:
+        """Carry one out."""
+
+
+def insert_topic(connection: Executes, topic_id: int, channel: Channel) -> None:
     """Write a row of the table ``topics``."""
     connection.execute(
         "INSERT INTO topics (id, name, type, serialization_format, offered_qos_profiles,"
@@ -64,7 +72,7 @@ def insert_topic(connection: sqlite3.Connection, topic_id: int, channel: Channel
 class DefinitionTable:
     """Writes each definition once; a type has one for each hash."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: Executes) -> None:
         self._connection = connection
         self._known: dict[tuple[str, str], Schema] = {}
 
