@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 
 class BagnoiseError(Exception):
     """The job failed for a reason its user can understand (exit code 1)."""
@@ -25,3 +31,13 @@ class MessageError(BagnoiseError):
 
 class ContextError(BagnoiseError):
     """The bag does not say what a step must know: a transform, a pose, a camera."""
+
+
+@contextmanager
+def told_of(where: str) -> Iterator[None]:
+    """Let errors say first where they arose."""
+    try:
+        yield
+    except BagnoiseError as error:
+        error.args = (f"{where}: {error}",)
+        raise

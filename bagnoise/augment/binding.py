@@ -163,6 +163,11 @@ class _Binder:
             self._target(also, channels, also.target, bool(decoders), (self._seed, key), summary)
             for also in stream.also
         ]
+        if decoders:
+            carried = kind_of(channels[0].schema, stream.source_options)
+            _check_kind(main, stream, carried)
+            for target, also in zip(further, stream.also, strict=True):
+                _check_kind(target, also, carried)
         replaces = stream.target is None
         if replaces:
             self._book.replace(topic)
@@ -255,6 +260,23 @@ def _changes_type(stream: Stream, channels: Sequence[Channel]) -> bool:
         for name in wanted
         for channel in channels
     )
+
+
+_A: dict[str | None, str] = {"cones": "cones", "cloud": "a point cloud", "depth": "a depth image"}
+
+
+def _check_kind(target: Target, wanted: Stream | Also, carried: str | None) -> None:
+    """Refuse a target whose type holds something else than the stream carries."""
+    if wanted.type is None or target.channel is None:
+        return
+    carried = "cloud" if carried == "depth" else carried  # what becomes of it
+    made = kind_of(target.channel.schema, wanted.type_options)
+    if made in {carried, None}:  # a type without a codec is told as such
+        return
+    msg = f"target {target.topic}: {wanted.type} holds {_A[made]}, the stream has {_A[carried]}"
+    if (carried, made) == ("cones", "cloud"):
+        msg += "; with type_options {layout: fssim} it is a cloud of cones, as FSSIM writes it"
+    raise UsageError(msg)
 
 
 def _decoder(channel: Channel, stream: Stream) -> Codec[Any]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bagnoise.errors import ContextError, MessageError
+from bagnoise.errors import told_of
 from bagnoise.messages.cloud import Cloud
 from bagnoise.messages.payload import Cones
 from bagnoise.steps.base import (
@@ -36,13 +36,14 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def naming(key: tuple[int | str, ...]) -> Iterator[None]:
-    """Let errors say in which step of which stream they arose, by its key."""
-    try:
+def at_work(key: tuple[int | str, ...]) -> Iterator[None]:
+    """Let errors say in which step of which stream they arose, by its key; numpy says nothing.
+
+    A message may hold any number: what NaN or 1e308 come to is the step's to say.
+    """
+    silent = np.errstate(invalid="ignore", over="ignore", divide="ignore")
+    with told_of(f"stream {key[1]}, step {key[2]}"), silent:
         yield
-    except (MessageError, ContextError) as error:
-        msg = f"stream {key[1]}, step {key[2]}: {error}"
-        raise type(error)(msg) from None
 
 
 class PayloadStage(Immediate):
@@ -76,8 +77,7 @@ class PayloadStage(Immediate):
         """Return what the step makes of a payload at the sample's time."""
         key = (*self._key, sample.key_ns, sample.occurrence)
         moment = Moment(key, sample.log_ns, self._tally, self._context, self._source_hz)
-        with naming(self._key), np.errstate(invalid="ignore", over="ignore", divide="ignore"):
-            # a message may hold any number: what NaN or 1e308 come to is the step's to say
+        with at_work(self._key):
             return self._changed(payload, moment)
 
     def _changed(self, payload: Any, moment: Moment) -> Any:
@@ -99,15 +99,15 @@ class _NamedOperator:
         self.floor = operator.floor
 
     def feed(self, sample: Sample) -> Iterable[Sample]:
-        with naming(self._key):
+        with at_work(self._key):
             return list(self._operator.feed(sample))
 
     def advance(self, log_ns: int) -> Iterable[Sample]:
-        with naming(self._key):
+        with at_work(self._key):
             return list(self._operator.advance(log_ns))
 
     def finish(self) -> Iterable[Sample]:
-        with naming(self._key):
+        with at_work(self._key):
             return list(self._operator.finish())
 
 
@@ -173,7 +173,7 @@ def build_chain(
         if isinstance(step, TimeStep | SourceStep):
             clock = clocks[getattr(step, "clock", "log")]
             setup = Setup((*key, label), clock, last_ns, tally, context, *taken)
-            with naming(setup.key):
+            with at_work(setup.key):
                 operator = step.operator(setup)
             is_source = isinstance(step, SourceStep)
             stages.append(_NamedOperator(operator, setup.key) if is_source else operator)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from bagnoise.augment.pose_track import PoseTrack
 from bagnoise.augment.transforms import TransformTree
-from bagnoise.errors import ContextError, MessageError, UsageError
+from bagnoise.errors import ContextError, UsageError, told_of
 from bagnoise.messages.msg_text import is_ros_type
 from bagnoise.messages.poses import POSE_TYPES, TF_TYPE, read_pose, read_transforms
 from bagnoise.messages.typestore import decode
@@ -45,11 +45,8 @@ def collect(bag: Bag, needs: Needs) -> Context:
         channels |= _of_topic(bag, topic, "camera", (CAMERA_TYPE,))
         context.cameras[topic] = []
     for message in bag.messages({channel.id for channel in channels}):
-        try:
+        with told_of(f"topic {message.channel.topic}, message at {message.log_ns} ns"):
             context.take(message)
-        except MessageError as error:
-            msg = f"topic {message.channel.topic}, message at {message.log_ns} ns: {error}"
-            raise MessageError(msg) from None
     return context
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from bagnoise.augment.stamp_shift import StampShift
 from bagnoise.bags.model import Message, Output
-from bagnoise.errors import MessageError
+from bagnoise.errors import told_of
 from bagnoise.messages.cloud import Cloud
 from bagnoise.messages.cloud_labels import encode_cloud_labels, with_index, without_index
 from bagnoise.messages.cone_labels import encode_labels, written_order
@@ -15,6 +15,7 @@ from bagnoise.steps.base import Sample
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from contextlib import AbstractContextManager
 
     from bagnoise.augment.binding import Binding, BoundStream, Target
     from bagnoise.bags.model import Channel
@@ -111,11 +112,8 @@ class _Run:
         same_time = message.log_ns == self._last_ns
         self._occurrence = self._occurrence + 1 if same_time else 0
         self._last_ns = message.log_ns
-        try:
+        with told_of(f"topic {message.channel.topic}, message at {message.log_ns} ns"):
             payload = decoded.payload(self.stream)
-        except MessageError as error:
-            msg = f"topic {message.channel.topic}, message at {message.log_ns} ns: {error}"
-            raise MessageError(msg) from None
         for note in getattr(payload, "notes", ()):
             self.stream.summary.tally.warn(f"topic {message.channel.topic}: {note}")
         if self._labels_clouds and isinstance(payload, Cloud):
@@ -181,8 +179,9 @@ class _Run:
     def _final_payload(self, target: Target, sample: Sample) -> Any:
         """Return what is written: bytes without a codec, None where a step drops it."""
         if target.codec is None:
-            schema = sample.channel.schema
-            return self._stamps.of_bytes(schema, sample.payload, sample.stamp_shift_ns)
+            with self._at(target):
+                schema = sample.channel.schema
+                return self._stamps.of_bytes(schema, sample.payload, sample.stamp_shift_ns)
         payload = sample.payload
         if sample.stamp_shift_ns:
             payload = self._stamps.of_payload(payload, sample.stamp_shift_ns)
@@ -198,4 +197,8 @@ class _Run:
         if lost and not set(lost) <= set(known):
             merged = tuple(dict.fromkeys((*known, *lost)))
             self.stream.summary.losses[target.topic] = merged
-        return codec.encode(payload)
+        with self._at(target):
+            return codec.encode(payload)
+
+    def _at(self, target: Target) -> AbstractContextManager[None]:
+        return told_of(f"stream {self.stream.summary.name}, target {target.topic}")

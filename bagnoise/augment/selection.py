@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 LATEST_NS = 2**64 - 1
 NANOSECONDS_FROM = 10**17  # 1973 in nanoseconds
+TIME_FORM = "seconds, e.g. 2.5 from the start or 1700000000.25 absolute"
 ABSOLUTE_FROM_S = 10**8  # smaller times count from the bag's start: nobody records in 1973
 
 
@@ -61,14 +62,21 @@ class Cut:
         return frozenset(channel.id for channel in chosen)
 
 
+def seconds_of(text: str) -> Fraction | None:
+    """Read a time in seconds; None where it is none."""
+    try:
+        return Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        return None
+
+
 def _time_ns(flag: str, text: str | None, first_ns: int) -> int | None:
     if text is None:
         return None
-    try:
-        seconds = Fraction(text)
-    except (ValueError, ZeroDivisionError):
-        msg = f"{flag} {text}: expected seconds, e.g. 2.5 from the start or 1700000000.25 absolute"
-        raise UsageError(msg) from None
+    seconds = seconds_of(text)
+    if seconds is None:
+        msg = f"{flag} {text}: expected {TIME_FORM}"
+        raise UsageError(msg)
     offset_ns = 0 if abs(seconds) >= ABSOLUTE_FROM_S else first_ns
     time_ns = max(0, offset_ns + round(seconds * SECOND_NS))
     if time_ns > LATEST_NS:

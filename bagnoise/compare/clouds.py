@@ -11,6 +11,7 @@ from bagnoise.compare.cones import bin_names
 from bagnoise.errors import MessageError
 from bagnoise.messages.cloud_misses import hits
 from bagnoise.messages.cloud_rings import rings
+from bagnoise.messages.payload import FARTHEST_M
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 BEAM_GATE_DEG = 0.2
 ROWS = "row by row"
 BEAMS = f"nearest direction within {BEAM_GATE_DEG} deg"
+_NEAREST_M = 1e-9  # what is nearer has no direction
 
 
 @dataclass
@@ -37,6 +39,8 @@ class CloudSums:
     hits: int = 0
     kept: int = 0
     extra: int = 0
+    true_nowhere: int = 0
+    nowhere: int = 0
     methods: set[str] = field(default_factory=set)
     by_range: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 3)))
     by_ring: dict[int, NDArray[np.float64]] = field(default_factory=dict)
@@ -48,7 +52,7 @@ class CloudSums:
     def add(self, truth: Cloud, noisy: Cloud) -> None:
         """Compare one cloud with its truth."""
         pairs = match_points(truth, noisy)
-        true_m, noisy_m = _ranges(truth)[pairs.true], _ranges(noisy)[pairs.noisy]
+        true_m, noisy_m = ranges_m(truth)[pairs.true], ranges_m(noisy)[pairs.noisy]
         error = noisy_m - true_m
         self.messages += 1
         self.methods.add(pairs.how)
@@ -56,6 +60,8 @@ class CloudSums:
         self.hits += pairs.hits
         self.kept += len(error)
         self.extra += pairs.hits - len(error)
+        self.true_nowhere += int(hits(truth).sum()) - pairs.true_hits
+        self.nowhere += int(hits(noisy).sum()) - pairs.hits
         bins = np.clip(np.searchsorted(self.bins_m, true_m, side="right") - 1, 0, None)
         for number in np.unique(bins).tolist():
             self.by_range[number] += _sums(error[bins == number])
@@ -72,6 +78,7 @@ class CloudSums:
             "kept": self.kept / self.true_hits if self.true_hits else None,
             "misses": self.true_hits - self.kept,
             "unmatched_points": self.extra,
+            "nowhere": {"true_points": self.true_nowhere, "points": self.nowhere},
             "range_residual_m": _moments(self.by_range.sum(axis=0)),
             "by_range": [
                 {"range": name, **(_moments(row) or {"points": 0})}
@@ -86,7 +93,7 @@ class CloudSums:
 
 @dataclass(frozen=True)
 class PointPairs:
-    """Rows of two clouds that are one beam, (n,) each, and how many returns each cloud has."""
+    """Rows of two clouds that are one beam, (n,) each, and how many `returns` each cloud has."""
 
     true: NDArray[np.intp]
     noisy: NDArray[np.intp]
@@ -95,9 +102,22 @@ class PointPairs:
     how: str
 
 
+def returns(cloud: Cloud) -> NDArray[np.bool_]:
+    """Tell which points can be compared, (n,): returns that are somewhere."""
+    range_m = ranges_m(cloud)
+    return hits(cloud) & (range_m >= _NEAREST_M) & (range_m <= FARTHEST_M)
+
+
+def ranges_m(cloud: Cloud) -> NDArray[np.float64]:
+    """Return how far the points are, (n,); NaN and infinity where they are nowhere."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        range_m: NDArray[np.float64] = np.linalg.norm(cloud.xyz().astype(np.float64), axis=1)
+    return range_m
+
+
 def match_points(truth: Cloud, noisy: Cloud) -> PointPairs:
     """Pair the returns of two clouds: by row where they have equally many rows, else by beam."""
-    true_hit, noisy_hit = hits(truth), hits(noisy)
+    true_hit, noisy_hit = returns(truth), returns(noisy)
     counts = int(true_hit.sum()), int(noisy_hit.sum())
     if len(truth) == len(noisy) and _same_beams(truth, noisy, true_hit & noisy_hit):
         both = np.flatnonzero(true_hit & noisy_hit)
@@ -158,12 +178,6 @@ def _directions(cloud: Cloud, rows: NDArray[np.intp]) -> NDArray[np.float64]:
     xyz = cloud.xyz()[rows].astype(np.float64)
     unit: NDArray[np.float64] = xyz / np.linalg.norm(xyz, axis=1, keepdims=True)
     return unit
-
-
-def _ranges(cloud: Cloud) -> NDArray[np.float64]:
-    with np.errstate(invalid="ignore", over="ignore"):
-        range_m: NDArray[np.float64] = np.linalg.norm(cloud.xyz().astype(np.float64), axis=1)
-    return range_m
 
 
 def _by_ring(

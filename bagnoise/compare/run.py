@@ -218,7 +218,13 @@ def _cloud_stream(
         for number in wanted.get(index, ()):
             sums.add(cloud, noisy_reader.cloud(number))
     measured = sums.measures()
-    return Stream(pair, truth, noisy, shown, ticks, measured["matching"], measured)
+    stream = Stream(pair, truth, noisy, shown, ticks, measured["matching"], measured)
+    if sums.true_nowhere or sums.nowhere:
+        stream.warnings.append(
+            f"{sums.true_nowhere} points of {pair.truth} and {sums.nowhere} of {pair.noisy} are "
+            "left out: they are at the lidar itself, or farther than any return"
+        )
+    return stream
 
 
 class _Reader:

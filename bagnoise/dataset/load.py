@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pydantic import BaseModel, ValidationError
 
+from bagnoise.augment.selection import TIME_FORM, seconds_of
 from bagnoise.bags.remote_path import location_in
 from bagnoise.dataset.model import Bounds, Draws, Input, Plan, RecipeUse, Seeds, Sweep
 from bagnoise.errors import UsageError
@@ -68,6 +69,10 @@ def _cross_field(plan: Plan, document: Document) -> list[Problem]:
     problems = []
     if not plan.seeds.all():
         problems.append(Problem(document.where(("seeds",)), "seeds: none; give a list or a count"))
+    for name, text in (("start", plan.start), ("end", plan.end)):
+        if text is not None and seconds_of(text) is None:
+            told = f"{name}: expected {TIME_FORM}, not {text}"
+            problems.append(Problem(document.where((name,)), told))
     for name, bounds in (plan.sweep.draws.values if plan.sweep.draws else {}).items():
         where = document.where(("sweep", "draws", "values", name))
         if bounds.min > bounds.max:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from bagnoise.errors import ContextError
-from bagnoise.messages.payload import with_truth
+from bagnoise.messages.payload import somewhere, with_truth
 from bagnoise.steps.clock import header_clock
 from bagnoise.steps.from_track import FromTrack, seen_from_car
 from bagnoise.steps.world import cells, map_from_frame
@@ -61,7 +61,7 @@ class TrackScene:
 
     def spacing_m(self) -> NDArray[np.float64]:
         """Return the distance of each cone of the track to its nearest neighbour, (n,)."""
-        return spacing_m(self.track.payloads[-1])
+        return spacing_m(those_somewhere(self.track.payloads[-1]))
 
 
 def track_scene(topic: str, track: Track, pose_topic: str, context: Context) -> TrackScene:
@@ -107,9 +107,16 @@ class ConesScene:
 
     def spacing_m(self) -> NDArray[np.float64]:
         """Return the distance of each cone to its nearest neighbour, over a tenth of a second."""
-        some = self.track.payloads[:: max(1, len(self.track) // 50)]
+        every = self.track.payloads[:: max(1, len(self.track) // 50)]
+        some = [those_somewhere(cones) for cones in every]
         found = [spacing_m(cones) for cones in some if len(cones) > 1]
         return np.concatenate(found) if found else np.zeros(0)
+
+
+def those_somewhere(cones: Cones) -> Cones:
+    """Leave out cones that are nowhere."""
+    there = somewhere(cones.xyz)
+    return cones if there.all() else cones.take(np.flatnonzero(there))
 
 
 def spacing_m(cones: Cones) -> NDArray[np.float64]:

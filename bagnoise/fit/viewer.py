@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bagnoise.fit.age import BLOCKS
-from bagnoise.fit.scene import ConesScene, TrackScene
+from bagnoise.fit.scene import ConesScene, TrackScene, those_somewhere
 from bagnoise.fit.sightings import Shot
 from bagnoise.fit.timing import cones_timing, track_timing
-from bagnoise.messages.payload import somewhere
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -51,7 +50,7 @@ class Viewer:
             start_ns = when if start_ns is None else start_ns
             placed, mount = self.mounts.placed(true, self.real.payloads[n].frame_id, when)
             time_s = (when - start_ns) / SECOND_NS
-            yield Shot(number, time_s, placed, _finite(self.real.payloads[n]), mount)
+            yield Shot(number, time_s, placed, those_somewhere(self.real.payloads[n]), mount)
             number += 1
 
     def sensor_options(self) -> dict[str, Any] | None:
@@ -59,9 +58,13 @@ class Viewer:
         return self.mounts.options_of(self.real.payloads[0].frame_id)
 
     def _true(self, shown: int, n: int) -> Cones | None:
-        if isinstance(self.scene, TrackScene):
-            return self.scene.at(shown, self.real.log_ns[n])
-        return self.scene.at(shown)
+        with np.errstate(invalid="ignore", over="ignore"):
+            # poses and cones may hold any number: what is nowhere then is left out
+            if isinstance(self.scene, TrackScene):
+                true = self.scene.at(shown, self.real.log_ns[n])
+            else:
+                true = self.scene.at(shown)
+        return None if true is None else those_somewhere(true)
 
     def _score(self, shown: Sequence[int | None], block: int | None) -> float:
         """Return how far detections are from the truth if messages show these moments.
@@ -73,7 +76,7 @@ class Viewer:
         length = len(shown) // BLOCKS
         first, last = (0, len(shown)) if block is None else (block * length, (block + 1) * length)
         for n in range(first, last, max(1, (last - first) // SCORED)):
-            moment, seen = shown[n], _finite(self.real.payloads[n])
+            moment, seen = shown[n], those_somewhere(self.real.payloads[n])
             true = None if moment is None else self._true(moment, n)
             if true is None or not len(true) or not len(seen):
                 continue
@@ -84,9 +87,3 @@ class Viewer:
         if not found:
             return np.inf
         return float(np.sqrt((np.concatenate(found) ** 2).mean()))
-
-
-def _finite(cones: Cones) -> Cones:
-    """Leave out detections that are nowhere."""
-    finite = somewhere(cones.xyz)
-    return cones if finite.all() else cones.take(np.flatnonzero(finite))

@@ -141,6 +141,8 @@ def _wanted(detail: ErrorDetails) -> str:
         return f"expected at most {detail['ctx']['max_length']} values"
     if detail["type"] in {"model_type", "model_attributes_type", "dict_type"}:
         return "expected a mapping"
+    if detail["type"] == "tuple_type":
+        return "expected a list"
     return _lower_first(detail["msg"])
 
 

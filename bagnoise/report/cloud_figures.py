@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from bagnoise.compare.clouds import match_points
+from bagnoise.compare.clouds import match_points, ranges_m, returns
 from bagnoise.errors import MessageError
-from bagnoise.messages.cloud_misses import hits
 from bagnoise.messages.cloud_rings import rings
 from bagnoise.report.colors import SERIES, cividis, diverging
 from bagnoise.report.figures import Figure
@@ -57,13 +56,13 @@ class _RangeImages:
         self._rows_of = self._ring_rows() or self._elevation_rows()
         pairs = match_points(truth, noisy)
         self._pairs = pairs
-        ranges = _range_m(truth)[hits(truth)]
+        ranges = ranges_m(truth)[returns(truth)]
         self._far_m = float(np.percentile(ranges, NEAR_SHARE)) if len(ranges) else 1.0
         self._how = pairs.how
 
     def _ring_rows(self) -> Any:
         try:
-            numbers = [rings(cloud)[hits(cloud)] for cloud in (self._truth, self._noisy)]
+            numbers = [rings(cloud)[returns(cloud)] for cloud in (self._truth, self._noisy)]
         except MessageError:
             return None
         largest = max((int(n.max()) for n in numbers if len(n)), default=0)
@@ -75,7 +74,7 @@ class _RangeImages:
 
     def _elevation_rows(self) -> Any:
         angles = np.concatenate(
-            [_elevation_deg(c)[hits(c)] for c in (self._truth, self._noisy)] or [np.zeros(1)]
+            [_elevation_deg(c)[returns(c)] for c in (self._truth, self._noisy)] or [np.zeros(1)]
         )
         low, high = (float(angles.min()), float(angles.max())) if len(angles) else (0.0, 1.0)
         high = max(high, low + 0.1)
@@ -110,8 +109,8 @@ class _RangeImages:
 
     def _ranges(self, cloud: Cloud) -> NDArray[np.uint8]:
         picture = np.full((self._height, COLUMNS, 3), PAPER, np.uint8)
-        rows = np.flatnonzero(hits(cloud))
-        range_m = _range_m(cloud)[rows]
+        rows = np.flatnonzero(returns(cloud))
+        range_m = ranges_m(cloud)[rows]
         order = np.argsort(-range_m, kind="stable")  # the nearest on top
         line, column = self._place(cloud, rows[order])
         picture[line, column] = cividis(range_m[order] / self._far_m)
@@ -120,18 +119,18 @@ class _RangeImages:
     def _errors(self) -> tuple[NDArray[np.uint8], float]:
         truth, noisy, pairs = self._truth, self._noisy, self._pairs
         picture = np.full((self._height, COLUMNS, 3), PAPER, np.uint8)
-        lost = np.setdiff1d(np.flatnonzero(hits(truth)), pairs.true)
+        lost = np.setdiff1d(np.flatnonzero(returns(truth)), pairs.true)
         picture[self._place(truth, lost)] = (0, 0, 0)
-        new = np.setdiff1d(np.flatnonzero(hits(noisy)), pairs.noisy)
+        new = np.setdiff1d(np.flatnonzero(returns(noisy)), pairs.noisy)
         picture[self._place(noisy, new)] = (204, 121, 167)
-        error = _range_m(noisy)[pairs.noisy] - _range_m(truth)[pairs.true]
+        error = ranges_m(noisy)[pairs.noisy] - ranges_m(truth)[pairs.true]
         limit = float(np.percentile(np.abs(error), NEAR_SHARE)) if len(error) else 0.0
         picture[self._place(truth, pairs.true)] = diverging(error / (limit or 1.0))
         return picture, limit
 
 
 def _from_above(name: str, title: str, cloud: Cloud, view: _View) -> Figure:
-    xyz = cloud.xyz()[hits(cloud)].astype(np.float64)
+    xyz = cloud.xyz()[returns(cloud)].astype(np.float64)
     picture = np.full((VIEW_PX, VIEW_PX, 3), PAPER, np.uint8)
     low_xy, size_m = np.array([view.x_m, view.y_m]), view.size_m
     place = np.floor((xyz[:, :2] - low_xy) / size_m * VIEW_PX).astype(np.intp)
@@ -146,7 +145,7 @@ def _from_above(name: str, title: str, cloud: Cloud, view: _View) -> Figure:
     x, y = (view.x_m, view.x_m + size_m), (view.y_m, view.y_m + size_m)
     plot = Plot(x, y, labels=("x, m", "y, m"), size=(492, 474), title=title)
     plot.image(data_uri(png(picture)), x, y)
-    caption = f"{int(hits(cloud).sum())} points; dark is low, bright is high."
+    caption = f"{int(returns(cloud).sum())} points; dark is low, bright is high."
     return Figure(name, title, caption, plot.text())
 
 
@@ -184,7 +183,7 @@ class _View(NamedTuple):
 
 def _view(*clouds: Cloud) -> _View:
     """Return the smallest square around most points."""
-    every = np.concatenate([c.xyz()[hits(c)][:, :2].astype(np.float64) for c in clouds])
+    every = np.concatenate([c.xyz()[returns(c)][:, :2].astype(np.float64) for c in clouds])
     if not len(every):
         return _View(-1.0, -1.0, 2.0)
     far = 100 - NEAR_SHARE
@@ -192,12 +191,6 @@ def _view(*clouds: Cloud) -> _View:
     size_m = max(1.0, 1.1 * float((high - low).max()))
     x_m, y_m = ((low + high) / 2 - size_m / 2).tolist()
     return _View(x_m, y_m, size_m)
-
-
-def _range_m(cloud: Cloud) -> NDArray[np.float64]:
-    with np.errstate(invalid="ignore", over="ignore"):
-        range_m: NDArray[np.float64] = np.linalg.norm(cloud.xyz().astype(np.float64), axis=1)
-    return range_m
 
 
 def _elevation_deg(cloud: Cloud) -> NDArray[np.float64]:

@@ -9,6 +9,7 @@ from pydantic import Field
 from bagnoise.messages.cloud_misses import Misses  # noqa: TC001 - pydantic reads it at run time
 from bagnoise.steps.base import CloudStep, DepthStep, Moment
 from bagnoise.steps.context import NOTHING, Needs
+from bagnoise.steps.limits import Amount, Number  # noqa: TC001 - pydantic reads it at run time
 from bagnoise.steps.view import Mount  # noqa: TC001 - as above
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ class CameraLidar(CloudStep, DepthStep):
     model: str = Field(description="lidar, see 'bagnoise lidars', or a YAML file of your own")
     sensor_frame: str | None = Field(None, description="frame of the lidar in /tf")
     mount: Mount | None = Field(None, description="pose of the lidar in the cloud's frame")
-    max_approx_error_deg: float | Literal["auto"] = Field(
+    max_approx_error_deg: Number | Literal["auto"] = Field(
         "auto", description="angular bound; auto: the source's spacing / sqrt 2"
     )
     cameras: int = Field(4, ge=1, le=64, description="around the circle; 3 or fewer see >= 120 deg")
@@ -39,10 +40,12 @@ class CameraLidar(CloudStep, DepthStep):
         description="nearest: point of the pixel, range put on the beam; visible: with occlusion, "
         "nearest in angle; plane: range of the plane through the visible points",
     )
-    rate_hz: float | None = Field(None, gt=0, description="turns a second; null: the model's")
+    rate_hz: float | None = Field(
+        None, ge=0.001, le=10_000, description="turns a second; null: the model's"
+    )
     columns: int | None = Field(None, ge=1, le=20_000, description="null: the model's at its rate")
-    min_range_m: float | None = Field(None, ge=0, description="null: the model's")
-    max_range_m: float | None = Field(None, gt=0, description="null: the model's")
+    min_range_m: Amount | None = Field(None, ge=0, description="null: the model's")
+    max_range_m: Amount | None = Field(None, gt=0, description="null: the model's")
     layout: str | None = Field(
         None, description="point layout, e.g. velodyne; source: the cloud's own; null: the model's"
     )

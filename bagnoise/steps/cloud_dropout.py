@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -24,6 +24,7 @@ from bagnoise.rng import keyed
 from bagnoise.steps.base import CloudStep, Moment
 from bagnoise.steps.draws import row_draws
 from bagnoise.steps.lidar_origin import LidarOrigin
+from bagnoise.steps.limits import Amount, Span  # noqa: TC001 - pydantic reads it at run time
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from bagnoise.steps.context import Needs
 
 _STREAM_KEY = 3  # (seed, stream, step label)
-Range = Annotated[tuple[float, float], Field(strict=False)]
 
 
 class Dropout(CloudStep, LidarOrigin):
@@ -45,11 +45,11 @@ class Dropout(CloudStep, LidarOrigin):
     far_probability: float = Field(
         0.0, ge=0, le=1, description="chance at the end of far_range_m, rising from 0 at its start"
     )
-    far_range_m: Range = Field((0.0, 100.0), description="start and end of the rise, in metres")
+    far_range_m: Span = Field((0.0, 100.0), description="start and end of the rise, in metres")
     faint_probability: float = Field(
         0.0, ge=0, le=1, description="chance at intensity 0, falling to 0 at faint_below"
     )
-    faint_below: float = Field(10.0, gt=0, description="intensity from which none is lost so")
+    faint_below: Amount = Field(10.0, gt=0, description="intensity from which none is lost so")
     keep_every_ring: int = Field(1, ge=1, le=1024, description="keep each n-th ring only")
     first_ring: int = Field(0, ge=0, le=1023, description="first ring kept by keep_every_ring")
     lost_beams: int = Field(0, ge=0, le=1024, description="beams that never return, drawn once")

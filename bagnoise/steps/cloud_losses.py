@@ -19,6 +19,7 @@ from bagnoise.steps.base import CloudStep, Moment
 from bagnoise.steps.curves import Options
 from bagnoise.steps.draws import row_draws
 from bagnoise.steps.lidar_origin import LidarOrigin
+from bagnoise.steps.limits import Amount, Integers, Number
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,9 +30,8 @@ if TYPE_CHECKING:
 _STREAM_KEY: Final = 3  # (seed, stream, step label)
 OBJECT_NAMES: Final = ("instance", "instance_id", "object_id", "label", "class", "semantic")
 _DARK: Final = 10.0  # intensity below which points are dark, where nothing says what objects are
-Box = Annotated[tuple[float, float, float, float, float, float], Field(strict=False)]
+Box = Annotated[tuple[Number, Number, Number, Number, Number, Number], Field(strict=False)]
 Boxes = Annotated[tuple[Box, ...], Field(strict=False)]
-Integers = Annotated[tuple[int, ...], Field(strict=False)]
 
 
 class Losing(Options):
@@ -69,7 +69,7 @@ class IncompleteEcho(CloudStep, Losing):
     boxes: Boxes | None = Field(
         None, description="least x, y, z and most x, y, z of boxes in the cloud's frame, metres"
     )
-    faint_below: float | None = Field(
+    faint_below: Amount | None = Field(
         None, gt=0, description="intensity below which a point is dark"
     )
 

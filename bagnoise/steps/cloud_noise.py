@@ -23,6 +23,7 @@ from bagnoise.rng import keyed
 from bagnoise.steps.base import CloudStep, Moment
 from bagnoise.steps.draws import row_draws
 from bagnoise.steps.lidar_origin import LidarOrigin
+from bagnoise.steps.limits import Amount  # noqa: TC001 - pydantic reads it at run time
 
 if TYPE_CHECKING:
     import numpy as np
@@ -93,9 +94,11 @@ class IntensityNoise(CloudStep):
     """Add N(0, (std + std_relative * I)^2) to the intensities of returns, within field limits."""
 
     name: ClassVar[str] = "intensity_noise"
-    std: float = Field(0.0, ge=0, description="deviation, in the unit of the field")
-    std_relative: float = Field(0.0, ge=0, description="deviation as a share of the intensity")
-    most: float | None = Field(None, gt=0, description="greatest intensity, e.g. 255")
+    std: Amount = Field(0.0, ge=0, description="deviation, in the unit of the field")
+    std_relative: float = Field(
+        0.0, ge=0, le=1e3, description="deviation as a share of the intensity"
+    )
+    most: Amount | None = Field(None, gt=0, description="greatest intensity, e.g. 255")
     field: str | None = Field(None, description="point field; null: intensity, i, reflectivity …")
 
     def on_cloud(self, cloud: Cloud, moment: Moment) -> Cloud:
@@ -118,9 +121,9 @@ class Quantize(CloudStep, LidarOrigin):
     """Round ranges to the resolution of a lidar, and intensities to steps."""
 
     name: ClassVar[str] = "quantize"
-    range_m: float | None = Field(None, gt=0, description="step of the ranges, in metres")
+    range_m: Amount | None = Field(None, gt=0, description="step of the ranges, in metres")
     model: str | None = Field(None, description="take the step of this lidar, e.g. VLP-16")
-    intensity: float | None = Field(None, gt=0, description="step of the intensities")
+    intensity: Amount | None = Field(None, gt=0, description="step of the intensities")
 
     def needs(self) -> Needs:
         """Read the transforms where the lidar is in another frame."""

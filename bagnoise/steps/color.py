@@ -17,6 +17,7 @@ from bagnoise.steps.confusion import UNDETECTED, Outcome, classes_out, posterior
 from bagnoise.steps.context import NOTHING, Needs
 from bagnoise.steps.curves import Chance  # noqa: TC001 - pydantic reads it at run time
 from bagnoise.steps.draws import of_rows, shuffled_rows
+from bagnoise.steps.limits import Amount, Number  # noqa: TC001 - pydantic reads it at run time
 from bagnoise.steps.polar import ranges, relative_to, seen_by_sensor
 from bagnoise.steps.view import MountedView  # noqa: TC001 - as above
 from bagnoise.steps.world import measured_ns
@@ -72,13 +73,13 @@ class Color(ConeStep, CloudStep):
     map: dict[ClassName, ClassName] = Field(
         default_factory=dict, description="class -> new class, after any confusion"
     )
-    strip_beyond_m: float | None = Field(
+    strip_beyond_m: Amount | None = Field(
         None, ge=0, description="no color farther from the sensor than this, in metres"
     )
     strip_outside: MountedView | None = Field(
         None, description="no color outside the view of another sensor, such as the camera"
     )
-    confusion: dict[ClassName, dict[Outcome, float]] = Field(
+    confusion: dict[ClassName, dict[Outcome, Number]] = Field(
         default_factory=dict,
         description="true class -> seen class or 'undetected' -> chance; each row sums to 1",
     )
@@ -88,7 +89,7 @@ class Color(ConeStep, CloudStep):
     wrong: Chance | None = Field(
         None, description="with correct: chance of another color, by range, all equally likely"
     )
-    otherwise: dict[Outcome, float] = Field(
+    otherwise: dict[Outcome, Number] = Field(
         default_factory=_unknown,
         description="with correct: what it is seen as in the remaining cases, by weight",
     )

@@ -16,13 +16,15 @@ from pydantic import (
     model_validator,
 )
 
+from bagnoise.steps.limits import Amount, Number
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from pydantic import GetJsonSchemaHandler
     from pydantic.json_schema import JsonSchemaValue
     from pydantic_core import CoreSchema
 
-Floats = Annotated[tuple[float, ...], Field(strict=False, min_length=1)]
+Floats = Annotated[tuple[Number, ...], Field(strict=False, min_length=1)]
 
 
 class Options(BaseModel):
@@ -36,8 +38,8 @@ class Options(BaseModel):
 class Linear(Options):
     """base + per_m * d."""
 
-    base: float = Field(0.0, description="value at range 0")
-    per_m: float = Field(0.0, description="change per metre")
+    base: Number = Field(0.0, description="value at range 0")
+    per_m: Number = Field(0.0, description="change per metre")
 
     def at(self, range_m: NDArray[np.float64]) -> NDArray[np.float64]:
         """Evaluate at ranges, (n,)."""
@@ -47,11 +49,11 @@ class Linear(Options):
 class Quadratic(Options):
     """max(floor, start + per_m * (d - from_m) + per_m2 * (d - from_m)^2)."""
 
-    start: float = Field(description="value at from_m")
-    per_m: float = Field(0.0, description="change per metre")
-    per_m2: float = Field(0.0, description="change per square metre")
-    from_m: float = Field(0.0, description="range at which the value is start")
-    floor: float | None = Field(None, description="least value")
+    start: Number = Field(description="value at from_m")
+    per_m: Number = Field(0.0, description="change per metre")
+    per_m2: Number = Field(0.0, description="change per square metre")
+    from_m: Number = Field(0.0, description="range at which the value is start")
+    floor: Number | None = Field(None, description="least value")
 
     def at(self, range_m: NDArray[np.float64]) -> NDArray[np.float64]:
         """Evaluate at ranges, (n,)."""
@@ -63,10 +65,10 @@ class Quadratic(Options):
 class Exponential(Options):
     """base + a * min(cap, exp(b_per_m * d))."""
 
-    a: float = Field(description="factor of the exponential")
-    b_per_m: float = Field(description="growth per metre")
-    cap: float | None = Field(None, gt=0, description="largest value of the exponential itself")
-    base: float = Field(0.0, description="added to it")
+    a: Number = Field(description="factor of the exponential")
+    b_per_m: Number = Field(description="growth per metre")
+    cap: Amount | None = Field(None, gt=0, description="largest value of the exponential itself")
+    base: Number = Field(0.0, description="added to it")
 
     def at(self, range_m: NDArray[np.float64]) -> NDArray[np.float64]:
         """Evaluate at ranges, (n,)."""
@@ -79,9 +81,9 @@ class Exponential(Options):
 class Sigmoid(Options):
     """top / (1 + exp(slope_per_m * (d - mid_m)))."""
 
-    mid_m: float = Field(description="range of half the top")
-    slope_per_m: float = Field(0.5, description="steepness; positive falls with range")
-    top: float = Field(1.0, description="value far below mid_m")
+    mid_m: Number = Field(description="range of half the top")
+    slope_per_m: Number = Field(0.5, description="steepness; positive falls with range")
+    top: Number = Field(1.0, description="value far below mid_m")
 
     def at(self, range_m: NDArray[np.float64]) -> NDArray[np.float64]:
         """Evaluate at ranges, (n,)."""
@@ -94,7 +96,7 @@ class Table(Options):
 
     up_to_m: Floats = Field(description="upper ends of the bins, ascending")
     values: Floats = Field(description="value of each bin")
-    beyond: float | None = Field(None, description="value past the last bin; null: as in it")
+    beyond: Number | None = Field(None, description="value past the last bin; null: as in it")
 
     @model_validator(mode="after")
     def _matching(self) -> Table:
@@ -121,7 +123,7 @@ class Table(Options):
 class Curve(Options):
     """A value by range: a number, or one of these forms."""
 
-    constant: float | None = Field(None, description="the same at every range")
+    constant: Number | None = Field(None, description="the same at every range")
     linear: Linear | None = Field(None, description=Linear.__doc__)
     quadratic: Quadratic | None = Field(None, description=Quadratic.__doc__)
     exponential: Exponential | None = Field(None, description=Exponential.__doc__)
@@ -171,20 +173,42 @@ class Curve(Options):
         raise AssertionError
 
 
+_LOOKED_AT_M = np.arange(101.0)  # cones are nearer
+
+
 def _within(low: float, high: float) -> AfterValidator:
-    """Check the values that a curve spells out; what a form comes to is for its step to cut."""
+    """Check the values that a curve spells out, and that a form comes to any that is allowed.
+
+    Where a form leaves the limits at some range, its step cuts it; one that is out of them at every
+    range is a mistake.
+    """
 
     def check(curve: Curve) -> Curve:
-        table = curve.table
-        last = () if table is None or table.beyond is None else (table.beyond,)
-        told = () if table is None else (*table.values, *last)
-        for value in (*told, *(() if curve.constant is None else (curve.constant,))):
+        told = _told(curve)
+        for value in told:
             if not low <= value <= high:
                 msg = f"expected {low:g} to {high:g}, not {value:g}"
                 raise ValueError(msg)
+        if told:
+            return curve
+        with np.errstate(over="ignore", invalid="ignore"):  # then it is out of every limit
+            values = curve.at(_LOOKED_AT_M)
+        if not ((values >= low) & (values <= high)).any():
+            ends = f"{values[0]:g} at 0 m, {values[-1]:g} at {_LOOKED_AT_M[-1]:g} m"
+            msg = f"expected {low:g} to {high:g}, but at no range is it ({ends})"
+            raise ValueError(msg)
         return curve
 
     return AfterValidator(check)
+
+
+def _told(curve: Curve) -> tuple[float, ...]:
+    if curve.constant is not None:
+        return (curve.constant,)
+    if curve.table is None:
+        return ()
+    last = curve.table.beyond
+    return (*curve.table.values, *(() if last is None else (last,)))
 
 
 Chance = Annotated[Curve, _within(0, 1)]

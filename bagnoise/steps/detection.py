@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from bagnoise.messages.payload import Cones
     from bagnoise.steps.base import Moment
 
+Factor = Annotated[float, Field(ge=0, le=1e3)]
 _WHOLE_SENSOR = np.zeros(1, np.int64)
 
 
@@ -32,7 +33,7 @@ class Detection(InWorld):
 
     name: ClassVar[str] = "detection"
     probability: Chance = Field(ONE, description="chance to see a cone, by range (cut to 0 … 1)")
-    by_class: dict[ClassName, float] = Field(
+    by_class: dict[ClassName, Factor] = Field(
         default_factory=dict, description="class -> factor on the probability"
     )
     correlation_s: float = Field(

@@ -17,6 +17,7 @@ from bagnoise.steps.clock import nanoseconds
 from bagnoise.steps.colors import CLASS_COUNT, ClassName, class_of
 from bagnoise.steps.curves import ZERO, Chance
 from bagnoise.steps.draws import of_rows
+from bagnoise.steps.limits import Number  # noqa: TC001 - pydantic reads it at run time
 from bagnoise.steps.polar import ranges, relative_to, seen_by_sensor
 from bagnoise.steps.world import InWorld, measured_ns
 
@@ -63,7 +64,7 @@ class FalsePositives(InWorld):
     horizontal_deg: float = Field(
         120.0, gt=0, le=360, description="whole horizontal angle of the view, in degrees"
     )
-    classes: dict[ClassName, float] = Field(
+    classes: dict[ClassName, Number] = Field(
         default_factory=_unknown,
         min_length=1,
         description="class -> weight among the false cones",

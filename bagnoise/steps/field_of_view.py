@@ -17,6 +17,7 @@ from bagnoise.messages.cloud_misses import Misses, hits, without
 from bagnoise.messages.cloud_rings import rings
 from bagnoise.steps.base import CloudStep, ConeStep, Moment
 from bagnoise.steps.context import NOTHING, Needs
+from bagnoise.steps.limits import Amount, Number, Span  # noqa: TC001 - pydantic reads it at run time
 from bagnoise.steps.polar import seen_by_sensor
 from bagnoise.steps.view import Mount, View
 from bagnoise.steps.world import measured_ns
@@ -25,8 +26,7 @@ if TYPE_CHECKING:
     from bagnoise.messages.cloud import Cloud
     from bagnoise.messages.payload import Cones
 
-Pair = Annotated[tuple[float, float], Field(strict=False)]
-Rings = Annotated[tuple[int, ...], Field(strict=False)]
+Rings = Annotated[tuple[Annotated[int, Field(ge=0, le=65_535)], ...], Field(strict=False)]
 Bound = tuple[float | None, float | None, Callable[[NDArray[Any]], NDArray[Any]]]
 
 
@@ -38,21 +38,21 @@ class Crop(ConeStep, CloudStep, Mount):
     """
 
     name: ClassVar[str] = "crop"
-    min_x_m: float | None = Field(None, description="x greater than this, in metres")
-    max_x_m: float | None = Field(None, description="x less than this, in metres")
-    min_y_m: float | None = Field(None, description="y greater than this, in metres")
-    max_y_m: float | None = Field(None, description="y less than this, in metres")
-    min_z_m: float | None = Field(None, description="z greater than this, in metres")
-    max_z_m: float | None = Field(None, description="z less than this, in metres")
-    min_range_m: float | None = Field(None, ge=0, description="range greater than this, in metres")
-    max_range_m: float | None = Field(None, ge=0, description="range less than this, in metres")
+    min_x_m: Number | None = Field(None, description="x greater than this, in metres")
+    max_x_m: Number | None = Field(None, description="x less than this, in metres")
+    min_y_m: Number | None = Field(None, description="y greater than this, in metres")
+    max_y_m: Number | None = Field(None, description="y less than this, in metres")
+    min_z_m: Number | None = Field(None, description="z greater than this, in metres")
+    max_z_m: Number | None = Field(None, description="z less than this, in metres")
+    min_range_m: Amount | None = Field(None, ge=0, description="range greater than this, in metres")
+    max_range_m: Amount | None = Field(None, ge=0, description="range less than this, in metres")
     min_elevation_deg: float | None = Field(
         None, ge=-90, le=90, description="elevation greater than this, in degrees"
     )
     max_elevation_deg: float | None = Field(
         None, ge=-90, le=90, description="elevation less than this, in degrees"
     )
-    azimuth_deg: Pair | None = Field(
+    azimuth_deg: Span | None = Field(
         None, description="from, to: counterclockwise from +x; [350, 10] is the 20 deg ahead"
     )
     rings: Rings = Field((), description="rings of a cloud that stay; none: all")
@@ -132,7 +132,7 @@ class FieldOfView(ConeStep, View):
     """
 
     name: ClassVar[str] = "field_of_view"
-    min_x_m: float | None = Field(
+    min_x_m: Number | None = Field(
         None, description="cut what is behind this x of the message's frame, in metres"
     )
 

@@ -31,7 +31,7 @@ class Fog(CloudStep, AirEcho):
 
     name: ClassVar[str] = "fog"
     meteorological_range_m: float | None = Field(
-        None, gt=0, le=1e6, description="visibility (MOR), at which contrast falls to 5 percent"
+        None, ge=0.03, le=1e6, description="visibility (MOR), at which contrast falls to 5 percent"
     )
     alpha_per_m: float | None = Field(
         None, ge=0, le=100, description="extinction; null: ln 20 / meteorological_range_m"
@@ -39,7 +39,7 @@ class Fog(CloudStep, AirEcho):
     beta_per_m_sr: float | None = Field(
         None, ge=0, le=100, description="backscatter; null: 0.046 / meteorological_range_m"
     )
-    pulse_ns: float = Field(5.0, gt=0, le=1000, description="half-power width of the pulse")
+    pulse_ns: float = Field(5.0, ge=0.01, le=1000, description="half-power width of the pulse")
     patchiness: float = Field(
         0.25, ge=0, lt=1, description="spread of the fog's density between spots, as a logarithm"
     )

@@ -53,7 +53,7 @@ class FromTrack(SourceStep):
         "a rate before this step fires",
     )
     hz: float | None = Field(
-        None, gt=0, le=1e6, description="with fire poses: at this rate, the pose interpolated"
+        None, ge=1e-6, le=10_000, description="with fire poses: at this rate, the pose interpolated"
     )
 
     def needs(self) -> Needs:
@@ -107,25 +107,35 @@ class _Drive(Immediate):
         """
         context, topic = self._setup.context, self._step.pose_topic
         fixed, child = context.pose_frames(topic)
-        if frame_id in {"", fixed} or not child:
+        if frame_id in {"", fixed}:
             return
-        if frame_id == child or self._is_on_car(frame_id, child):
+        car = self._step.car_frame or child
+        if frame_id == car or self._is_on_car(frame_id, fixed, car):
             msg = (
                 f"the cones are in {frame_id!r}, which moves with the car; a track is in a frame "
                 f"that stands still, such as {fixed or 'map'!r}"
             )
             raise ContextError(msg)
 
-    def _is_on_car(self, frame_id: str, car: str) -> bool:
-        """Whether a frame keeps its place on the car while the car moves."""
+    def _is_on_car(self, frame_id: str, fixed: str, car: str) -> bool:
+        """Whether a frame keeps its place on the car while the car moves, on its way or at its end.
+
+        Poses that do not name the car tell where it is themselves.
+        """
         context, topic = self._setup.context, self._step.pose_topic
-        ends = int(self._stamps.min()), int(self._stamps.max())
+        stamps = np.sort(self._stamps)
+        some = [int(stamps[at]) for at in (0, len(stamps) // 2, -1)]
         try:
-            first, last = (context.transform(car, frame_id, stamp) for stamp in ends)
-            start, end = (context.pose(topic, stamp) for stamp in ends)
+            poses = [context.pose(topic, stamp) for stamp in some]
+            if car:
+                places = [context.transform(car, frame_id, stamp) for stamp in some]
+            else:
+                seen = [context.transform(fixed, frame_id, stamp) for stamp in some]
+                places = [inverse(pose) @ at for pose, at in zip(poses, seen, strict=True)]
         except ContextError:
             return False
-        return bool(np.allclose(first, last) and not np.allclose(start, end))
+        stays = all(np.allclose(places[0], place) for place in places)
+        return stays and not all(np.allclose(poses[0], pose) for pose in poses)
 
     def advance(self, log_ns: int) -> Iterable[Sample]:
         return self._fired(log_ns)

@@ -11,6 +11,7 @@ from bagnoise.geometry import PinholeCamera, apply, camera_from_info, inverse
 from bagnoise.messages.cloud_misses import Misses, hits, without
 from bagnoise.steps.base import CloudStep, ConeStep, Moment
 from bagnoise.steps.context import Needs
+from bagnoise.steps.limits import Amount  # noqa: TC001 - pydantic reads it at run time
 from bagnoise.steps.view import Mount
 
 if TYPE_CHECKING:
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
     from bagnoise.messages.payload import Cones
 
 _OWN_CAMERA = ("frame", "xyz_m", "rpy_deg", "horizontal_deg", "image_px")
-Size = Annotated[tuple[int, int], Field(strict=False)]
+Pixels = Annotated[int, Field(ge=0, le=1_000_000)]
+Size = Annotated[tuple[Pixels, Pixels], Field(strict=False)]
 
 
 class Frustum(ConeStep, CloudStep, Mount):
@@ -34,10 +36,12 @@ class Frustum(ConeStep, CloudStep, Mount):
     name: ClassVar[str] = "frustum"
     camera_topic: str | None = Field(None, description="CameraInfo topic; its frame is in /tf")
     rectified: bool = Field(True, description="the image is rectified (P counts), not raw (K, D)")
-    horizontal_deg: float = Field(90.0, gt=0, lt=180, description="without a topic: field of view")
+    horizontal_deg: float = Field(
+        90.0, ge=0.001, lt=180, description="without a topic: field of view"
+    )
     image_px: Size = Field((1280, 720), description="without a topic: width and height")
-    near_m: float = Field(0.0, ge=0, description="depth greater than this, in metres")
-    far_m: float | None = Field(None, gt=0, description="depth at most this, in metres")
+    near_m: Amount = Field(0.0, ge=0, description="depth greater than this, in metres")
+    far_m: Amount | None = Field(None, gt=0, description="depth at most this, in metres")
     keep: Literal["inside", "outside"] = Field("inside", description="which part stays")
     misses: Misses | None = Field(
         None, description="how a dropped point is written; null: nan if organised, else removed"

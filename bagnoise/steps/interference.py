@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal
+from typing import TYPE_CHECKING, ClassVar, Final, Literal
 
 import numpy as np
 from pydantic import Field
@@ -15,6 +15,7 @@ from bagnoise.steps.base import CloudStep, Moment
 from bagnoise.steps.context import Needs
 from bagnoise.steps.draws import row_draws
 from bagnoise.steps.lidar_origin import LidarOrigin
+from bagnoise.steps.limits import Span  # noqa: TC001 - pydantic reads it at run time
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from bagnoise.messages.cloud import Cloud
 
 _USUAL_STD_M: Final = 3.0  # that of Robo3D and 3D_Corruptions_AD
-Span = Annotated[tuple[float, float], Field(strict=False)]
 
 
 class RangeLimits(LidarOrigin):

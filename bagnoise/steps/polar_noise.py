@@ -51,11 +51,17 @@ class PolarNoiseStep(ConeStep):
         along, bearing, elevation, across = of_rows(draws, cones.index).T
         real = (cones.index >= 0).astype(float)
         distance = ranges(seen_by_sensor(cones))
+        bias = real * self.range_bias_m.at(distance)
+        if (distance + bias < 0).any():  # what is random may do so for cones at the sensor itself
+            moment.warn(
+                "polar_noise: range_bias_m takes the ranges of some cones below 0; they appear on "
+                "the other side of the sensor"
+            )
         range_std = self.range_std_m.at(distance)
         ratio = self.across_ratio * range_std
         across_std = (self.across_std_m.at(distance) ** 2 + ratio**2) ** 0.5
         errors = PolarErrors(
-            along * range_std + real * self.range_bias_m.at(distance),
+            along * range_std + bias,
             bearing * self.bearing_std_rad.at(distance) + real * self.bearing_bias_rad,
             elevation * self.elevation_std_rad.at(distance),
             across * across_std + real * self.across_bias_m.at(distance),

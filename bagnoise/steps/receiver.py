@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from pydantic import Field
@@ -24,6 +24,7 @@ from bagnoise.messages.cloud_misses import Misses  # noqa: TC001 - pydantic read
 from bagnoise.steps.draws import row_draws
 from bagnoise.steps.echoes import Reading, Targets, targets_of, with_echoes
 from bagnoise.steps.lidar_origin import LidarOrigin
+from bagnoise.steps.limits import Amount, Span  # noqa: TC001 - pydantic reads it at run time
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from bagnoise.steps.base import Moment
     from bagnoise.steps.context import Needs
 
-Span = Annotated[tuple[float, float], Field(strict=False)]
 IntensityKind = Literal["reflectivity", "power"]
 Returns = Literal["strongest", "last"]
 _NEAREST_CROSSOVER_M = 0.1  # backscatter of the volume grows without bound towards the lidar
@@ -50,7 +50,7 @@ class Receiver(LidarOrigin):
         le=1e6,
         description="of every target, 1: white; null: of each from its intensity, 0.3 without any",
     )
-    full_intensity: float = Field(
+    full_intensity: Amount = Field(
         100.0, gt=0, description="intensity of a white target (at 1 m where intensity is power)"
     )
     intensity_is: IntensityKind = Field(
@@ -59,12 +59,12 @@ class Receiver(LidarOrigin):
     field: str | None = Field(None, description="point field; null: intensity, i, reflectivity …")
     clear_range_m: float = Field(
         200.0,
-        gt=0,
+        ge=0.01,
         le=1e5,
         description="farthest range of a target of clear_reflectivity in clear air",
     )
     clear_reflectivity: float = Field(
-        0.9, gt=0, le=1e6, description="reflectivity that clear_range_m is stated for"
+        0.9, ge=1e-9, le=1e6, description="reflectivity that clear_range_m is stated for"
     )
     range_accuracy_m: float = Field(
         0.09, ge=0, le=100, description="a in sigma = a / sqrt(2 SNR), the noise of faint echoes"

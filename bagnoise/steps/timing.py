@@ -278,7 +278,9 @@ class Drop(TimeStep):
     name: ClassVar[str] = "drop"
     probability: float = Field(0.0, ge=0, le=1, description="chance that a message is lost")
     burst: int = Field(1, ge=1, le=100_000, description="messages lost in a row, each time")
-    keep_every: int = Field(1, ge=1, description="keep the first and every n-th message after it")
+    keep_every: int = Field(
+        1, ge=1, le=10**9, description="keep the first and every n-th message after it"
+    )
 
     def operator(self, setup: Setup) -> Operator:
         """Start losing."""

@@ -11,12 +11,13 @@ from pydantic import Field
 from bagnoise.geometry import matrix_from_rpy_deg, transform
 from bagnoise.steps.context import NOTHING, Context, Needs
 from bagnoise.steps.curves import Options
+from bagnoise.steps.limits import Amount, Coordinate
 from bagnoise.steps.polar import ranges
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-Triple = Annotated[tuple[float, float, float], Field(strict=False)]
+Triple = Annotated[tuple[Coordinate, Coordinate, Coordinate], Field(strict=False)]
 NO_TRIPLE: Triple = (0.0, 0.0, 0.0)
 
 
@@ -49,8 +50,8 @@ class Mount(Options):
 class View(Options):
     """What a sensor sees: ranges and angles around its x axis, borders included."""
 
-    min_range_m: float | None = Field(None, ge=0, description="nearest range, in metres")
-    max_range_m: float | None = Field(None, ge=0, description="farthest range, in metres")
+    min_range_m: Amount | None = Field(None, ge=0, description="nearest range, in metres")
+    max_range_m: Amount | None = Field(None, ge=0, description="farthest range, in metres")
     horizontal_deg: float = Field(
         360.0, gt=0, le=360, description="whole horizontal angle, in degrees"
     )

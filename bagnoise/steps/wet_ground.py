@@ -12,13 +12,14 @@ from bagnoise.lidar.receiver import Echoes, Seen
 from bagnoise.lidar.wet import Film, faintest_by_range, wet_share
 from bagnoise.steps.base import CloudStep, Moment
 from bagnoise.steps.echoes import Targets, with_echoes
+from bagnoise.steps.limits import Number
 from bagnoise.steps.receiver import Receiver
 
 if TYPE_CHECKING:
     from bagnoise.messages.cloud import Cloud
 
 _FLATTEST: Final = 1e-3  # cosine
-Coefficients = Annotated[tuple[float, float, float, float], Field(strict=False)]
+Coefficients = Annotated[tuple[Number, Number, Number, Number], Field(strict=False)]
 
 
 class WetGround(CloudStep, Receiver):

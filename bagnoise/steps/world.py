@@ -88,7 +88,8 @@ def map_from_frame(
 def cells(truth: Truth, map_from: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return the map cell of each source cone as one number, (m,); z does not count."""
     planar = apply(map_from, truth.xyz)[:, :2]
-    grid = np.floor(np.nan_to_num(planar) / CELL_M + _ORIGIN_M / CELL_M)
+    with np.errstate(over="ignore"):  # what is beyond every cell is in the last one
+        grid = np.floor(np.nan_to_num(planar) / CELL_M + _ORIGIN_M / CELL_M)
     column, row = np.clip(grid, -_HALF_WORD, _HALF_WORD - 1).astype(np.int64).T
     packed: NDArray[np.int64] = (column << 32) ^ (row & 0xFFFFFFFF)
     return packed

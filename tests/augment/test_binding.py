@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cloud_bags import xyz_at
 from small_bags import EPOCH, MS, STRING, Sent, cones_at, string_at
 
 from bagnoise.augment.run import Options
@@ -30,11 +31,23 @@ def bag() -> list[Sent]:
         (["/ground_truth/cones | noise -> /a as no_msgs/msg/Such"], "no definition of type"),
         (["/ground_truth/cones | noise -> /a as std_msgs/msg/String"], "no cone type"),
         (["/chatter -> /a as feb_msgs/msg/ConesCartesian"], "a change of type needs cones"),
+        (
+            ["/ground_truth/cones | noise -> /a as sensor_msgs/msg/PointCloud2"],
+            "'a': target /a: .*PointCloud2 holds a point cloud, the stream has cones; with type",
+        ),
+        (
+            ["/ground_truth/cones -> /a as sensor_msgs/msg/Image"],
+            "target /a: sensor_msgs/msg/Image holds a depth image, the stream has cones",
+        ),
+        (
+            ["/points -> /a as eufs_msgs/msg/ConeArray"],
+            "target /a: eufs_msgs/msg/ConeArray holds cones, the stream has a point cloud",
+        ),
     ],
 )
 def test_misfits_are_named(run: Run, tmp_path: Path, streams: list[str], expected: str) -> None:
     with pytest.raises(UsageError, match=expected):
-        run(bag(), streams=streams)
+        run([*bag(), xyz_at(EPOCH + 2, [(1, 2, 3)])], streams=streams)
     assert list(tmp_path.rglob("noisy.mcap")) == []
 
 

@@ -9,8 +9,19 @@ from typing import Any
 
 import numpy as np
 import pytest
-from small_bags import CONES, EPOCH, MS, STORE, cones_at, header, read_bag, stamp_ns
-from test_context import TURN_Z, odometry, transforms
+from small_bags import (
+    CONES,
+    EPOCH,
+    MS,
+    STORE,
+    TYPES,
+    Sent,
+    cones_at,
+    header,
+    read_bag,
+    stamp_ns,
+)
+from test_context import POSE, TURN_Z, odometry, pose_of, transforms
 
 from bagnoise.augment.run import Options
 from bagnoise.augment.selection import Cut
@@ -24,9 +35,7 @@ ARRAYS = ("blue", "yellow", "orange", "big_orange", "unknown_color")
 
 def track() -> Any:
     sent = cones_at(EPOCH, topic="/track", blue=[(10, 0)], yellow=[(0, 3)])
-    message: Any = STORE.deserialize_cdr(sent.data, CONES)
-    message = replace(message, header=header(0, "map"))
-    return sent._replace(data=bytes(STORE.serialize_cdr(message, CONES)))
+    return in_frame(sent, "map")
 
 
 def drive(count: int = 3) -> list[Any]:
@@ -109,10 +118,42 @@ def test_without_noise_it_is_the_simulators_own_ground_truth(run: Run, fired_by:
 
 @pytest.mark.parametrize("frame", ["car", "sensor"])
 def test_cones_that_move_with_the_car_are_no_track(run: Run, frame: str) -> None:
-    message: Any = STORE.deserialize_cdr(track().data, CONES)
-    message = replace(message, header=header(0, frame))
-    moving = track()._replace(data=bytes(STORE.serialize_cdr(message, CONES)))
+    moving = in_frame(track(), frame)
     mount = transforms("/tf_static", EPOCH, [("car", "sensor", 0.5, 0.0, 0.0, 1.0)])
     said = rf"stream cones, step from_track: the cones are in '{frame}', which moves with the car"
     with pytest.raises(ContextError, match=said):
         run([moving, *drive(), mount], streams=[f"{FROM} -> /cones"])
+
+
+def in_frame(sent: Any, frame: str) -> Any:
+    message: Any = STORE.deserialize_cdr(sent.data, CONES)
+    message = replace(message, header=header(0, frame))
+    return sent._replace(data=bytes(STORE.serialize_cdr(message, CONES)))
+
+
+def nameless(stamp: int, x: float) -> Sent:
+    """Make a pose that does not say whose it is."""
+    message = TYPES[POSE](header=header(stamp, "map"), pose=pose_of(x, 0))
+    return Sent("/odom", POSE, stamp, bytes(STORE.serialize_cdr(message, POSE)))
+
+
+@pytest.mark.parametrize("way_m", [(0, 1, 2), (0, 5, 0)])
+@pytest.mark.parametrize("still", [True, False])
+def test_poses_that_name_no_car_tell_it_too(
+    run: Run, way_m: tuple[float, float, float], *, still: bool
+) -> None:
+    """Also where the car ends where it began; a frame beside the map is one that stands still."""
+    times = [EPOCH + n * 100 * MS for n in range(3)]
+    poses = [nameless(time, x) for time, x in zip(times, way_m, strict=True)]
+    there = (3.0, 3.0, 3.0) if still else way_m
+    tf = [
+        transforms("/tf", time, [("map", "base", x, 0.0, 0.0, 1.0)])
+        for time, x in zip(times, there, strict=True)
+    ]
+    sent = [*tf, in_frame(track(), "base"), *poses]
+    streams = [f"{FROM} -> /cones"]
+    if still:
+        assert len(run(sent, streams=streams).read("/cones")) == 3
+    else:
+        with pytest.raises(ContextError, match="the cones are in 'base', which moves with the car"):
+            run(sent, streams=streams)

@@ -7,8 +7,10 @@ back, and untouched where the step has nothing to do with it.
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,7 @@ from cloud_bags import CLOUD, cloud_at
 from small_bags import CONES, EPOCH, MS, STORE, Sent, cones_at, header
 from test_context import odometry, transforms
 
+from bagnoise.cli.main import exit_code
 from bagnoise.steps.base import CloudStep, ConeStep
 from bagnoise.steps.registry import STEPS
 
@@ -65,13 +68,16 @@ def test_cones(run: Run, text: str, kind: str) -> None:
     assert [got.data for got in made.read("/ground_truth/cones")] == [one.data for one in sent]
 
 
-def test_a_track(run: Run) -> None:
-    poses = [odometry(EPOCH + n * 100 * MS, n, 0) for n in range(3)]
+def hostile_track() -> Sent:
     sent = hostile_cones(EPOCH - MS)._replace(topic="/track")
     ros: Any = STORE.deserialize_cdr(sent.data, CONES)
     moved = replace(ros, header=header(0, "map"))
-    track = sent._replace(data=bytes(STORE.serialize_cdr(moved, CONES)))
-    made = run([track, *poses], streams=["/track | from_track pose_topic=/odom -> /out"])
+    return sent._replace(data=bytes(STORE.serialize_cdr(moved, CONES)))
+
+
+def test_a_track(run: Run) -> None:
+    poses = [odometry(EPOCH + n * 100 * MS, n, 0) for n in range(3)]
+    made = run([hostile_track(), *poses], streams=["/track | from_track pose_topic=/odom -> /out"])
     assert len(made.read("/out")) == 3
 
 
@@ -137,3 +143,59 @@ def test_clouds(run: Run, text: str, kind: str, rows: int) -> None:
     got = made.read("/out")
     assert [one.type_name for one in got] == [CLOUD, CLOUD]
     assert [one.data for one in made.read("/points")] == [one.data for one in sent]
+
+
+# nothing of numpy's reaches the user from the commands that read such bags, either
+WAYS = [(float("nan"), 0), (float("inf"), 0), (1e308, -1e308), (-1e308, 1e308), (0, 0)]
+
+
+@pytest.fixture(name="odd", params=["cones", "labels", "float32 cloud", "float64 cloud"])
+def _odd(request: pytest.FixtureRequest, run: Run) -> tuple[str, Path, Path]:
+    """Write a bag of hostile messages and poses, and a noisy one."""
+    times = [EPOCH + n * 100 * MS for n in range(40)]
+    poses = [odometry(time, *WAYS[n % len(WAYS)]) for n, time in enumerate(times)]
+    if request.param in {"cones", "labels"}:
+        sent = [hostile_cones(time) for time in times]
+        stream = "/ground_truth/cones | noise std_m=0.1 | detection probability=0.9 -> /out"
+        sets = ["out.labels=true"] if request.param == "labels" else []
+    else:
+        kind, rows = ("f4", 16) if request.param == "float32 cloud" else ("f8", 1)
+        sent = [hostile_cloud(time, kind, rows) for time in times]
+        stream, sets = "/points | range_noise std_m=0.1 | dropout probability=0.1 -> /out", []
+    made = run([*sent, *poses, MOUNT], *sets, streams=[stream])
+    return request.param, made.path.parent / "clean.mcap", made.path
+
+
+@pytest.mark.parametrize("command", ["compare", "compare --check", "report", "fit", "info"])
+def test_commands(
+    odd: tuple[str, Path, Path], command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    what, clean, noisy = odd
+    word, *flags = command.split()
+    page = noisy.with_suffix(".html")
+    arguments = {
+        "compare": [str(clean), str(noisy), *flags, "--json"],
+        "report": [str(noisy), "--truth", str(clean), "-o", str(page)],
+        "fit": [str(clean), str(noisy), "--json"],
+        "info": [str(noisy), "--json"],
+    }[word]
+    code = exit_code([word, *arguments])
+    told = capsys.readouterr()
+    if word == "fit" and "cloud" in what:
+        assert (code, told.err.count("\n")) == (2, 1)
+    elif word == "report":
+        assert code == 0
+        assert "are left out" in page.read_text("utf-8") or what == "float32 cloud"
+    else:
+        assert code in {0, 3}
+        json.loads(told.out, parse_constant=pytest.fail)
+
+
+@pytest.mark.parametrize("ways", [WAYS, WAYS[::-1], WAYS[2:4]])
+@pytest.mark.parametrize("more", ["", " hz=20 | polar_noise range_std_m=0.1 | covariance"])
+def test_a_track_under_hostile_poses(run: Run, ways: list[tuple[float, float]], more: str) -> None:
+    poses = [odometry(EPOCH + n * 100 * MS, *way) for n, way in enumerate(ways)]
+    made = run(
+        [hostile_track(), *poses], streams=[f"/track | from_track pose_topic=/odom{more} -> /out"]
+    )
+    assert made.read("/out")

@@ -159,6 +159,20 @@ def test_clouds_with_points_left_out_are_compared_by_direction() -> None:
     assert pairs.noisy.tolist() == list(range(134))
 
 
+def test_points_that_are_nowhere_are_left_out_and_counted() -> None:
+    xyz = sphere(400)
+    seen = xyz * 1.01
+    clean, odd = CloudSums((0.0, 20.0)), CloudSums((0.0, 20.0))
+    clean.add(cloud(xyz), cloud(seen))
+    far = np.array([[1e38, 0, 0], [2e9, 2e9, 0], [1e-30, 0, 0]])
+    odd.add(cloud(np.vstack([xyz, far])), cloud(np.vstack([seen, far[:2], [[1.0, 2.0, 99.0]]])))
+    found = odd.measures()
+    assert found["nowhere"] == {"true_points": 3, "points": 2}
+    assert found["unmatched_points"] == 1
+    for name in ("true_points", "misses", "kept", "range_residual_m", "by_range"):
+        assert found[name] == clean.measures()[name], name
+
+
 def test_the_clouds_of_a_bag(tmp_path: Path) -> None:
     recipe = load_recipe(Request(streams=["/velodyne_points | latency mean_s=0.01"]))
     augment(SCAN, tmp_path / "late", recipe)

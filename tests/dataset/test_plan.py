@@ -195,6 +195,14 @@ def test_times_may_be_numbers(tmp_path: Path, given: str, start: str) -> None:
     assert variant.settings["start"] == start
 
 
+@pytest.mark.parametrize("given", [".nan", ".inf", "soon"])
+def test_a_time_that_is_none_is_told_before_any_output(tmp_path: Path, given: str) -> None:
+    with pytest.raises(
+        RecipeError, match=r"plan.yaml:\d+:1: start: expected seconds, e.g. 2.5 from"
+    ):
+        variants_of(tmp_path, f"start: {given}\n")
+
+
 @pytest.mark.parametrize("given", ["[1]", "true"])
 def test_a_time_is_a_number_or_a_text(tmp_path: Path, given: str) -> None:
     with pytest.raises(RecipeError, match="start: input should be a valid string"):

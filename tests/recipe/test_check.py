@@ -10,6 +10,7 @@ from bagnoise.recipe.problems import RecipeError
 from bagnoise.recipe.sources import preset_names, preset_text
 from bagnoise.steps.color import Color
 from bagnoise.steps.curves import Curve
+from bagnoise.steps.detection import Detection
 from bagnoise.steps.registry import STEPS
 
 
@@ -98,6 +99,7 @@ def test_an_empty_body_means_the_defaults() -> None:
         ("[1, 2]", "expected 3 values, not [1, 2]"),
         ("[]", "expected 3 values, not []"),
         ("[1, 2, 3, 4]", "expected at most 3 values, not [1, 2, 3, 4]"),
+        ("1", "expected a list, not 1"),
     ],
 )
 def test_a_list_of_another_length_is_told_once(given: str, said: str) -> None:
@@ -134,6 +136,54 @@ def test_a_list_of_another_length_is_told_once(given: str, said: str) -> None:
 def test_values_by_range_have_limits(step: str, said: str) -> None:
     (problem,) = problems(in_stream(f"      - {step}\n"))
     assert problem.endswith(f" streams.s.steps.0.{said}")
+
+
+@pytest.mark.parametrize(
+    ("step", "limits", "ends"),
+    [
+        (
+            "polar_noise: {bearing_std_rad: {linear: {base: 1.0e+9, per_m: 1}}}",
+            "0 to 4",
+            "1e+09 at 0 m, 1e+09 at 100 m",
+        ),
+        (
+            "noise: {std_x_m: {quadratic: {start: -3, per_m2: -1}}}",
+            "0 to 1e+06",
+            "-3 at 0 m, -10003 at 100 m",
+        ),
+        (
+            "detection: {probability: {sigmoid: {mid_m: 5000, top: 100}}}",
+            "0 to 1",
+            "100 at 0 m, 100 at 100 m",
+        ),
+        (
+            "duplicates: {probability: {exponential: {a: 2, b_per_m: 1.0e+12, base: 1}}}",
+            "0 to 1",
+            "3 at 0 m, inf at 100 m",
+        ),
+    ],
+)
+def test_a_form_that_is_never_within_limits_is_told(step: str, limits: str, ends: str) -> None:
+    (problem,) = problems(in_stream(f"      - {step}\n"))
+    assert problem.startswith("r.yaml:5:")
+    assert problem.endswith(f": expected {limits}, but at no range is it ({ends})")
+
+
+@pytest.mark.parametrize(
+    "curve",
+    [
+        "{linear: {base: 1, per_m: 0.01}}",
+        "{linear: {base: -0.5, per_m: 0.1}}",
+        "{sigmoid: {mid_m: 1000}}",
+        "{sigmoid: {mid_m: -1000, slope_per_m: 5}}",
+        "{exponential: {a: 1, b_per_m: -1.0e+3}}",
+        "{table: {up_to_m: [1000], values: [0.5], beyond: 0}}",
+    ],
+)
+def test_a_form_may_leave_its_limits_at_some_range(curve: str) -> None:
+    text = in_stream(f"      - detection: {{probability: {curve}}}\n")
+    (step,) = recipe_of(read_document(text, "r.yaml")).streams["s"].steps
+    assert isinstance(step, Detection)
 
 
 def test_chances_and_deviations_by_range_are_of_kinds_with_limits() -> None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from cone_runs import at_range, cones_at, errors, run
+from cone_runs import EPOCH, at_range, cones_at, errors, run
 from numpy.typing import NDArray
 from scipy import stats
 from statistics_checks import are_uncorrelated, is_normal, mean_is, std_is
 
 from bagnoise.errors import ContextError
 from bagnoise.messages.payload import Cones
-from bagnoise.steps.base import ConeStep
+from bagnoise.steps.base import ConeStep, Moment, Tally
 from bagnoise.steps.covariance import Covariance
 from bagnoise.steps.drift import Drift
 from bagnoise.steps.noise import Noise
@@ -195,3 +195,16 @@ def test_axis_noise_by_range() -> None:
     assert mean_is(far[..., 1].ravel(), 0, 0.2)
     assert (far[..., 2] == 0.25).all()
     assert not is_normal(far[..., 0].ravel(), 0, 0.1)
+
+
+@pytest.mark.parametrize(("bias_m", "warns"), [(-4.9, False), (-5.1, True), (3.0, False)])
+def test_a_bias_that_takes_ranges_below_0_is_told(*, bias_m: float, warns: bool) -> None:
+    tally = Tally()
+    step = polar(range_bias_m=bias_m)
+    moment = Moment((0, "s", "polar_noise", EPOCH, 0), EPOCH, tally)
+    made = step.on_cones(at_range(5.0, 2), moment)
+    assert made.xyz[:, 0] == pytest.approx(5 + bias_m)  # the same either way
+    step.on_cones(at_range(5.0, 2), moment)
+    assert [text.split(";")[0] for text in tally.warnings] == warns * [
+        "polar_noise: range_bias_m takes the ranges of some cones below 0"
+    ]

@@ -50,7 +50,8 @@ class EufsPlusCodec:
         classes = rows["classes"]
         probabilities = np.empty((len(rows), 5))
         probabilities[:, :4] = classes
-        probabilities[:, ConeClass.UNKNOWN] = np.maximum(0.0, 1.0 - classes.sum(axis=1))
+        with np.errstate(over="ignore", invalid="ignore"):  # what is beyond any sum leaves nothing
+            probabilities[:, ConeClass.UNKNOWN] = np.maximum(0.0, 1.0 - classes.sum(axis=1))
         return Cones(
             stamp_ns=stamp_ns,
             frame_id=frame_id,

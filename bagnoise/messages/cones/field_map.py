@@ -135,7 +135,8 @@ class FieldMapCodec:
         second = np.asarray(read[self.map.axes[1]], np.float64)
         xyz = np.zeros((len(first), 3))
         if self.map.is_polar:
-            xyz[:, 0], xyz[:, 1] = first * np.cos(second), first * np.sin(second)
+            with np.errstate(invalid="ignore"):  # a bearing of NaN or infinity is no position
+                xyz[:, 0], xyz[:, 1] = first * np.cos(second), first * np.sin(second)
         else:
             xyz[:, 0], xyz[:, 1] = first, second
         if "z" in read:
@@ -205,7 +206,8 @@ class FieldMapCodec:
     def _values(self, payload: Cones) -> dict[str, list[Any]]:
         first, second = payload.xyz[:, 0], payload.xyz[:, 1]
         if self.map.is_polar:
-            first, second = np.hypot(first, second), np.arctan2(second, first)
+            with np.errstate(over="ignore"):  # a position beyond any range is infinitely far
+                first, second = np.hypot(first, second), np.arctan2(second, first)
         values: dict[str, list[Any]] = {
             self.map.axes[0]: first.tolist(),
             self.map.axes[1]: second.tolist(),

@@ -111,7 +111,8 @@ class FssimCloudCodec:
         probabilities = probabilities_of(payload)
         merged = probabilities[:, _COLUMNS]
         if probabilities[:, ConeClass.BIG_ORANGE].any():
-            merged[:, 2] += probabilities[:, ConeClass.BIG_ORANGE]
+            with np.errstate(over="ignore", invalid="ignore"):  # they may hold any number
+                merged[:, 2] += probabilities[:, ConeClass.BIG_ORANGE]
         _put(points, _PROBABILITIES, merged)
         if INTENSITY in payload.extra:
             points[INTENSITY] = payload.extra[INTENSITY]

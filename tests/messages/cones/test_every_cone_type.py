@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -233,3 +234,17 @@ def test_altered_bytes_give_cones_or_a_message_error(
     except MessageError:
         return
     assert len(codec.decode(codec.encode(cones))) == len(cones)
+
+
+def test_any_number_can_be_written_and_read(schema: Schema) -> None:
+    """Warnings are errors here: nothing of numpy's may reach the user."""
+    numbers = (np.nan, np.inf, -np.inf, 1.7e308, -1.7e308, 1e200, 5e-324, 0.0, 3.5)
+    xyz = np.array(list(itertools.product(numbers, numbers, numbers[:3])))
+    count = len(xyz)
+    covariance = np.resize(np.array(numbers), (count, 3, 3))
+    probabilities = np.resize(np.array((*numbers, 1.7e308, 1.7e308)), (count, 5))
+    odd = replace(sample_cones(count), xyz=xyz, covariance=covariance, probabilities=probabilities)
+    codec = codec_for(schema)
+    data = codec.encode(odd)
+    codec.losses(odd)
+    assert codec.encode(codec.decode(data)) == data
